@@ -1,17 +1,16 @@
 """Native forms of what picks elements along an axis: the largest, the smallest, the middle, the most frequent, the first in order;
 and of running sums and extremes."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64, I64, of_code
+from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
@@ -40,12 +39,24 @@ cdef struct Lines:
     int64_t outer, n, inner
 
 
-cdef tuple _axis(Layout x, object dim):
+cdef struct AlongAxis:
+    Arg input, dim, keepdim
+cdef struct KthValue:
+    Arg input, k, dim, keepdim
+cdef struct TopK:
+    Arg input, k, dim, largest, sorted
+cdef struct Sort:
+    Arg input, dim, descending, stable
+cdef struct Placed:
+    Arg grad, indices, size, dim, keepdim
+cdef struct Running:
+    Arg input, dim, dtype
+
+
+cdef tuple _axis(Layout x, int64_t d):
     """An axis as the tuple that reductions take; None if it is no axis, or there is nothing in x."""
-    cdef int64_t d
-    if type(dim) is not int or x.numel == 0:
+    if x.numel == 0:
         return None
-    d = dim
     if x.ndim == 0:
         return () if d == 0 or d == -1 else None
     if d < -x.ndim or d >= x.ndim:
@@ -54,17 +65,14 @@ cdef tuple _axis(Layout x, object dim):
 
 
 # --- extremes ----------------------------------------------------------------------------------------------------------
-cdef Layout _where(Op op, PyObject** slots, Layout target):
-    """argmax(input, dim, keepdim), argmin(input, dim, keepdim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, out
+cdef Layout _where(Op op, AlongAxis* a):
+    cdef Layout x = <Layout>a.input.layout, from_, out
     cdef extreme_fn f = <extreme_fn>op.kernels[x.dtype.code]
     cdef Lines s
-    if f == NULL or x.numel == 0:
-        return None
-    from_ = arranged(x, <object>slots[1], True, &s.outer, &s.n, &s.inner)
+    from_ = arranged(x, <object>a.dim.given, True, &s.outer, &s.n, &s.inner)
     if from_ is None:
         return None
-    out = without(of_code(I64), x, <object>slots[1], <object>slots[2] is True)
+    out = without(of_code(I64), x, <object>a.dim.given, a.keepdim.value)
     if x.numel > RELEASE:
         with nogil:
             f(from_.data(), NULL, <int64_t*>out.data(), s.outer, s.n, s.inner)
@@ -73,14 +81,13 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef list _extreme(Op op, PyObject** slots):
-    """max(input, dim, keepdim), min(input, dim, keepdim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, values, places
+cdef list _extreme(Op op, AlongAxis* a):
+    cdef Layout x = <Layout>a.input.layout, from_, values, places
     cdef extreme_fn f = <extreme_fn>op.kernels[x.dtype.code]
-    cdef tuple axes = _axis(x, <object>slots[1])
-    cdef bint keep = <object>slots[2] is True
+    cdef tuple axes = _axis(x, a.dim.value)
+    cdef bint keep = a.keepdim.value
     cdef Lines s
-    if f == NULL or axes is None:
+    if axes is None:
         return None
     from_ = arranged(x, axes, True, &s.outer, &s.n, &s.inner)
     if from_ is None:
@@ -108,7 +115,7 @@ cdef bint _choose(Layout x, Lines* s, Layout values, Layout places, int64_t k, i
     return done
 
 
-cdef list _one_of_line(Layout x, object dim, bint keep, int64_t k, int what):
+cdef list _one_of_line(Layout x, int64_t dim, bint keep, int64_t k, int what):
     cdef tuple axes = _axis(x, dim)
     cdef Lines s
     cdef Layout from_, values, places
@@ -121,30 +128,25 @@ cdef list _one_of_line(Layout x, object dim, bint keep, int64_t k, int what):
     return [values, places] if _choose(from_, &s, values, places, k, what) else None
 
 
-cdef list _kth(Op op, PyObject** slots):
-    """kthvalue(input, k, dim, keepdim)"""
-    return _one_of_line((<Tensor><object>slots[0]).layout, <object>slots[2], <object>slots[3] is True, <object>slots[1] - 1, RANK)
+cdef list _kth(Op op, KthValue* a):
+    return _one_of_line(<Layout>a.input.layout, a.dim.value, a.keepdim.value, a.k.value - 1, RANK)
 
 
-cdef list _median(Op op, PyObject** slots):
-    """median(input, dim, keepdim), nanmedian(input, dim, keepdim)"""
-    return _one_of_line((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2] is True, 0,
-                        MEDIAN if op.name == "median" else NANMEDIAN)
+cdef list _median(Op op, AlongAxis* a):
+    return _one_of_line(<Layout>a.input.layout, a.dim.value, a.keepdim.value, 0, MEDIAN if op.name == "median" else NANMEDIAN)
 
 
-cdef list _mode(Op op, PyObject** slots):
-    """mode(input, dim, keepdim)"""
-    return _one_of_line((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2] is True, 0, MODE)
+cdef list _mode(Op op, AlongAxis* a):
+    return _one_of_line(<Layout>a.input.layout, a.dim.value, a.keepdim.value, 0, MODE)
 
 
-cdef Layout _median_of_all(Op op, PyObject** slots, Layout target):
-    """median(input), nanmedian(input)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, out
+cdef Layout _median_of_all(Op op, AlongAxis* a):
+    cdef Layout x = <Layout>a.input.layout, from_, out
     cdef Lines s
     cdef choose_fn f = find_choice(x.dtype.code)
     cdef bint done
     cdef int what = MEDIAN if op.name == "median" else NANMEDIAN
-    if f == NULL or x.numel == 0:
+    if f == NULL:
         return None
     from_ = arranged(x, None, False, &s.outer, &s.n, &s.inner)
     if from_ is None:
@@ -172,7 +174,7 @@ cdef list _as_they_are(Layout x, int axis, int64_t k):
     return [values, places]
 
 
-cdef list _order(Layout x, object dim, int64_t k, bint descending):
+cdef list _order(Layout x, int64_t dim, int64_t k, bint descending):
     """The first k elements along an axis, in order; they lie in rows."""
     cdef tuple axes = _axis(x, dim)
     cdef Lines s
@@ -199,21 +201,19 @@ cdef list _order(Layout x, object dim, int64_t k, bint descending):
     return [values, places] if _choose(x, &s, values, places, k, DESCENDING if descending else ASCENDING) else None
 
 
-cdef list _topk(Op op, PyObject** slots):
-    """topk(input, k, dim, largest, sorted)"""
-    return _order((<Tensor><object>slots[0]).layout, <object>slots[2], <object>slots[1], <object>slots[3] is True)
+cdef list _topk(Op op, TopK* a):
+    return _order(<Layout>a.input.layout, a.dim.value, a.k.value, a.largest.value)
 
 
-cdef list _sort(Op op, PyObject** slots):
-    """sort(input, dim, descending, stable)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
-    cdef tuple axes = _axis(x, <object>slots[1])
+cdef list _sort(Op op, Sort* a):
+    cdef Layout x = <Layout>a.input.layout
+    cdef tuple axes = _axis(x, a.dim.value)
     cdef list made
     cdef Layout turned_
     cdef int i
     if axes is None or not (x.contiguous or falling(x) or is_permuted(x)):
         return None
-    made = _order(x, <object>slots[1], x.shape[<int>axes[0]] if x.ndim else 1, <object>slots[2] is True)
+    made = _order(x, a.dim.value, x.shape[<int>axes[0]] if x.ndim else 1, a.descending.value)
     if made is None or not is_permuted(x):
         return made
     for i in range(2):                               # they lie as the elements did
@@ -223,31 +223,23 @@ cdef list _sort(Op op, PyObject** slots):
     return made
 
 
-cdef Layout _argsort(Op op, PyObject** slots, Layout target):
-    """argsort(input, dim, descending, stable)"""
-    cdef list made = _sort(op, slots)
+cdef Layout _argsort(Op op, Sort* a):
+    cdef list made = _sort(op, a)
     return None if made is None else <Layout>made[1]
 
 
 # --- the gradient of what was picked ---------------------------------------------------------------------------------------
-cdef Layout _placed(Op op, PyObject** slots, Layout target):
-    """placed(grad, indices, size, dim, keepdim): zeros of this size with grad at the places along an axis, one for each line."""
-    cdef Layout g = (<Tensor><object>slots[0]).layout, at = (<Tensor><object>slots[1]).layout, out
-    cdef tuple size = <tuple><object>slots[2]
-    cdef int64_t shape[64]
+cdef Layout _placed(Op op, Placed* a):
+    """Zeros of this size with grad at the places along an axis, one for each line."""
+    cdef Layout g = <Layout>a.grad.layout, at = <Layout>a.indices.layout, out
+    cdef const int64_t* shape = a.size.ints
     cdef int64_t outer = 1, n = 1, inner = 1, o, i, k, place
-    cdef int d, j, ndim = len(size)
+    cdef int d, j, ndim = a.size.value
     cdef const int64_t* places
-    if type(<object>slots[3]) is not int or ndim == 0 or ndim > 64 or (g.dtype.code != F32 and g.dtype.code != F64):
+    if ndim == 0 or at.numel != g.numel or not -ndim <= a.dim.value < ndim:
         return None
-    if not at.contiguous or at.numel != g.numel:
-        return None
-    d = <object>slots[3]
-    d = d + ndim if d < 0 else d
-    if d < 0 or d >= ndim:
-        return None
+    d = a.dim.value + ndim if a.dim.value < 0 else a.dim.value
     for j in range(ndim):
-        shape[j] = size[j]
         if shape[j] < 0:
             return None
         if j < d:
@@ -256,12 +248,8 @@ cdef Layout _placed(Op op, PyObject** slots, Layout target):
             n = shape[j]
         else:
             inner *= shape[j]
-    if outer * inner != g.numel or g.numel == 0:
+    if outer * inner != g.numel:
         return None
-    if not g.contiguous:
-        out = fresh_like(g)
-        write_layout(out, g)
-        g = out
     out = fresh(g.dtype, ndim, shape)
     places = <const int64_t*>at.data()
     memset(out.data(), 0, out.numel * out.dtype.itemsize)
@@ -280,11 +268,11 @@ cdef Layout _placed(Op op, PyObject** slots, Layout target):
 
 
 # --- running results --------------------------------------------------------------------------------------------------------
-cdef bint _lines(Layout x, object dim, Lines* s) except -1:
+cdef bint _lines(Layout x, int64_t dim, Lines* s) except -1:
     """The sizes of a contiguous tensor around an axis."""
     cdef tuple axes = _axis(x, dim)
     cdef int i
-    if axes is None or not x.contiguous:
+    if axes is None:
         return False
     s.outer = s.n = s.inner = 1
     for i in range(x.ndim):
@@ -297,16 +285,12 @@ cdef bint _lines(Layout x, object dim, Lines* s) except -1:
     return True
 
 
-cdef Layout _running(Op op, PyObject** slots, Layout target):
-    """cumsum(input, dim, dtype), cumprod(input, dim, dtype), cumsum_from_end(input, dim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+cdef Layout _running(Op op, Running* a):
+    cdef Layout x = <Layout>a.input.layout, out
     cdef scan_fn f = <scan_fn>op.kernels[x.dtype.code]
-    cdef bint back = op.n_params == 2
+    cdef bint back = op.n_params == 2                # cumsum_from_end(input, dim)
     cdef Lines s
-    if f == NULL or target is not None or not back and <object>slots[2] is not None or x.numel == 0:
-        return None
-    x = in_order(x)
-    if not _lines(x, <object>slots[1], &s):
+    if not _lines(x, a.dim.value, &s):
         return None
     out = fresh_like(x)
     if x.numel > RELEASE:
@@ -317,15 +301,14 @@ cdef Layout _running(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _running_logs(Op op, PyObject** slots, Layout target):
-    """logcumsumexp(input, dim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out, rows, made
+cdef Layout _running_logs(Op op, Running* a):
+    cdef Layout x = <Layout>a.input.layout, out, rows, made
     cdef running_logs_fn f = <running_logs_fn>op.kernels[x.dtype.code]
     cdef int64_t shape[3]
     cdef int64_t strides[3]
     cdef bint done
     cdef Lines s
-    if f == NULL or not _lines(x, <object>slots[1], &s):
+    if not _lines(x, a.dim.value, &s):
         return None
     out = fresh_like(x)
     if s.inner == 1:
@@ -344,12 +327,11 @@ cdef Layout _running_logs(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef list _running_extreme(Op op, PyObject** slots):
-    """cummax(input, dim), cummin(input, dim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, values, places
+cdef list _running_extreme(Op op, Running* a):
+    cdef Layout x = <Layout>a.input.layout, values, places
     cdef extremes_fn f = <extremes_fn>op.kernels[x.dtype.code]
     cdef Lines s
-    if f == NULL or not _lines(x, <object>slots[1], &s):
+    if not _lines(x, a.dim.value, &s):
         return None
     values, places = fresh_like(x), fresh(of_code(I64), x.ndim, x.shape)
     if x.numel > RELEASE:
@@ -360,20 +342,20 @@ cdef list _running_extreme(Op op, PyObject** slots):
     return [values, places]
 
 
-offer("argmax", _where).loops = (b"extreme", b"max")
-offer("argmin", _where).loops = (b"extreme", b"min")
-offer_many("max_along", _extreme).loops = (b"extreme", b"max")
-offer_many("min_along", _extreme).loops = (b"extreme", b"min")
-offer_many("kth", _kth)
-offer("median", _median_of_all)
-offer_many("median_along", _median)
-offer_many("mode", _mode)
-offer_many("topk", _topk)
-offer_many("sort", _sort)
-offer("argsort", _argsort)
-offer("placed", _placed)
-offer("running_sum", _running).loops = (b"scan", b"sum")
-offer("running_prod", _running).loops = (b"scan", b"prod")
-offer("running_logs", _running_logs).loops = (b"scan", b"logcumsumexp")
-offer_many("running_max", _running_extreme).loops = (b"scan", b"max")
-offer_many("running_min", _running_extreme).loops = (b"scan", b"min")
+offer_one("argmax", <one_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"max")
+offer_one("argmin", <one_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"min")
+offer_several("max_along", <several_t>_extreme, "input: kernel strided").loops = (b"extreme", b"max")
+offer_several("min_along", <several_t>_extreme, "input: kernel strided").loops = (b"extreme", b"min")
+offer_several("kth", <several_t>_kth, "input: any strided")
+offer_one("median", <one_t>_median_of_all, "input: any strided nonempty")
+offer_several("median_along", <several_t>_median, "input: any strided")
+offer_several("mode", <several_t>_mode, "input: any strided")
+offer_several("topk", <several_t>_topk, "input: any strided")
+offer_several("sort", <several_t>_sort, "input: any strided")
+offer_one("argsort", <one_t>_argsort, "input: any strided")
+offer_one("placed", <one_t>_placed, "grad: float copied nonempty, indices: int64, size: sizes")
+offer_one("running_sum", <one_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"sum")
+offer_one("running_prod", <one_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"prod")
+offer_one("running_logs", <one_t>_running_logs, "input: kernel").loops = (b"scan", b"logcumsumexp")
+offer_several("running_max", <several_t>_running_extreme, "input: kernel").loops = (b"scan", b"max")
+offer_several("running_min", <several_t>_running_extreme, "input: kernel").loops = (b"scan", b"min")

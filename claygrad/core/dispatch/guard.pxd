@@ -22,7 +22,7 @@
 #           mean|sum  one of these texts; `value` has its number
 #           none      nothing but None; true, false: nothing but that
 #           raw       as it is, unchecked
-# Several parameters with the same words: "mean rstd: float same".
+# Several parameters with the same words: "mean rstd: float same". One that not all operations of the form have: "dtype?: none".
 #
 # An argument that does not fit says why (HALF, LAYOUT, OTHER). Where it is a half dtype or a layout alone, dispatch converts it and
 # enters the form again (core/dispatch/convert.pyx); where it is anything else, there is nothing to try and the reference computes.

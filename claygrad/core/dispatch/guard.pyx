@@ -45,20 +45,31 @@ cdef struct Take:
 
 
 # --- on a call -------------------------------------------------------------------------------------------------------------
-cdef inline bint _int(PyObject* value, int64_t* into) noexcept:
-    """A Python int of moderate size."""
-    cdef long long n
-    cdef int overflow = 0
-    if type(<object>value) is not int:
-        return False
-    n = PyLong_AsLongLongAndOverflow(<object>value, &overflow)
-    into[0] = n
-    return overflow == 0 and -0x40000000 < n < 0x40000000
-
+cdef extern from *:
+    """
+    /* A Python int below 2**30: on 3.11 one of at most a digit. */
+    static inline int clay_moderate_int(PyObject* value, int64_t* into) {
+        if (!PyLong_CheckExact(value)) return 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+        if (PyUnstable_Long_IsCompact((PyLongObject*)value)) {
+            *into = PyUnstable_Long_CompactValue((PyLongObject*)value);
+            return -0x40000000 < *into && *into < 0x40000000;
+        }
+    #elif PYLONG_BITS_IN_DIGIT == 30
+        Py_ssize_t size = Py_SIZE(value);
+        if (size < -1 || size > 1) return 0;
+        *into = size * (int64_t)((PyLongObject*)value)->ob_digit[0];
+        return 1;
+    #endif
+        int overflow = 0;
+        *into = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow == 0 && -0x40000000 < *into && *into < 0x40000000;
+    }
+    """
+    bint _int "clay_moderate_int" (PyObject* value, int64_t* into) noexcept
 
 cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
-    double PyFloat_AS_DOUBLE(object value) noexcept
+    double PyFloat_AS_DOUBLE(PyObject* value) noexcept
 
 
 cdef int _layout(const Take* take, PyObject* slot, const Arg* first, Arg* a) noexcept:
@@ -70,7 +81,7 @@ cdef int _layout(const Take* take, PyObject* slot, const Arg* first, Arg* a) noe
         a.layout = NULL
         return FITS if take.optional and <object>slot is None else OTHER
     v = a.layout = <PyObject*>(<Tensor>slot).layout
-    if not take.dtypes >> (<Layout>v).dtype.code & 1 or take.same and (<Layout>v).dtype is not (<Layout>first.layout).dtype:
+    if not take.dtypes >> (<Layout>v).dtype.code & 1 or take.same and <PyObject*>(<Layout>v).dtype != <PyObject*>(<Layout>first.layout).dtype:
         if (<Layout>v).dtype.category != CAT_FLOAT:
             return OTHER
         why = HALF                                        # or the first is one
@@ -103,8 +114,8 @@ cdef int _ints(const Take* take, PyObject* slot, Arg* a) noexcept:
 
 cdef int _other(const Take* take, PyObject* slot, Arg* a) except -1:
     """What is no tensor."""
-    cdef Py_ssize_t i
-    if take.kind == AS_IT_IS or take.optional and <object>slot is None:
+    cdef Py_ssize_t i, n
+    if take.optional and <object>slot is None:
         return FITS
     if take.kind == INT:
         return FITS if _int(slot, &a.value) else OTHER
@@ -115,7 +126,7 @@ cdef int _other(const Take* take, PyObject* slot, Arg* a) except -1:
         return _ints(take, slot, a)
     if take.kind == FLOAT:
         if type(<object>slot) is float:
-            a.real = PyFloat_AS_DOUBLE(<object>slot)
+            a.real = PyFloat_AS_DOUBLE(slot)
             return FITS
         if not _int(slot, &a.value):
             return OTHER
@@ -125,11 +136,25 @@ cdef int _other(const Take* take, PyObject* slot, Arg* a) except -1:
         return FITS if slot == take.value else OTHER
     if type(<object>slot) is not str:
         return OTHER
-    for i in range(PyTuple_GET_SIZE(<object>take.value)):
-        if slot == <PyObject*>PyTuple_GET_ITEM(<object>take.value, i) or <object>slot == <object>PyTuple_GET_ITEM(<object>take.value, i):
+    n = PyTuple_GET_SIZE(<object>take.value)
+    for i in range(n):                   # as a literal it is the same object
+        if slot == <PyObject*>PyTuple_GET_ITEM(<object>take.value, i):
+            a.value = i
+            return FITS
+    for i in range(n):
+        if <object>slot == <object>PyTuple_GET_ITEM(<object>take.value, i):
             a.value = i
             return FITS
     return OTHER
+
+
+cdef list _copied(Arg* a, list copies):
+    cdef Layout copy = in_order(<Layout>a.layout)
+    a.layout = <PyObject*>copy
+    if copies is None:
+        return [copy]
+    copies.append(copy)
+    return copies
 
 
 cdef object _unpack(Op op, PyObject** slots, Arg* args):
@@ -137,7 +162,6 @@ cdef object _unpack(Op op, PyObject** slots, Arg* args):
     cdef const Take* take = <const Take*>op.takes
     cdef Arg* first = NULL
     cdef list copies = None
-    cdef Layout copy
     cdef int i
     for i in range(op.n_params):
         args[i].given = slots[i]
@@ -147,11 +171,7 @@ cdef object _unpack(Op op, PyObject** slots, Arg* args):
             if _layout(take, slots[i], first, args + i):
                 return False
             if args[i].value:
-                copy = in_order(<Layout>args[i].layout)
-                args[i].layout = <PyObject*>copy
-                if copies is None:
-                    copies = []
-                copies.append(copy)
+                copies = _copied(args + i, copies)
         elif take.kind and _other(take, slots[i], args + i):
             return False
         take += 1
@@ -217,7 +237,8 @@ cdef int guard(Op op, str words) except -1:
     for part in filter(None, words.split(",")):
         names, _, what = part.partition(":")
         for name in names.split():
-            said[name] = what.split()
+            if not name.endswith("?") or name[:-1] in op.params:
+                said[name.rstrip("?")] = what.split()
     unknown = [name for name in said if name not in op.params]
     if unknown:
         raise TypeError(f"{op.name}: its native form takes {', '.join(unknown)}, which is no parameter")
