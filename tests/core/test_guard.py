@@ -60,7 +60,7 @@ def test_arguments_have_the_names_of_the_parameters():
 
 
 # Forms that are not guarded look at slots and dtypes by themselves. These numbers only become smaller.
-LEFT = {r"slots\[": 985, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 146,
+LEFT = {r"slots\[": 742, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 120,
         r"storage\.where|where\.kind": 26}
 
 
@@ -71,6 +71,7 @@ def test_what_is_checked_by_hand_becomes_less(what):
 
 
 # --- one argument at a time is another ----------------------------------------------------------------------------------------
+UNDETERMINED = {"svd"}               # vectors of what is empty may be any
 GUARDED = {key: said for key, said in declared().items() if isinstance(said.op, Op) and is_guarded(said.op)}
 
 
@@ -106,7 +107,7 @@ def test_other_arguments_give_what_the_reference_gives(key):
             for other in others(value):
                 given = [*args[:i], other, *args[i + 1:]]
                 native = result(said, given, kwargs)
-                if not said.public and not said.method:
+                if not said.public and not said.method or key in UNDETERMINED:
                     continue
                 with reference_only():
                     reference = result(said, given, kwargs)

@@ -34,9 +34,10 @@ cdef enum:                            # layouts of tensors
 
 cdef struct Take:
     int kind
+    int like                          # of the first row: the parameter whose dtype is that of others, or -1
     int layout
     uint64_t dtypes                   # codes, as bits
-    bint same                         # the dtype of the first tensor
+    bint same                         # has that dtype
     bint optional
     bint nonempty
     int min_ndim
@@ -72,7 +73,14 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject* value) noexcept
 
 
-cdef int _layout(const Take* take, PyObject* slot, const Arg* first, Arg* a) noexcept:
+cdef inline PyObject* _dtype(PyObject** slots, int at) noexcept:
+    """Of the tensor at a place, if there is one."""
+    if at < 0 or not isinstance(<object>slots[at], Tensor):
+        return NULL
+    return <PyObject*>(<Tensor>slots[at]).layout.dtype
+
+
+cdef int _layout(const Take* take, PyObject* slot, const PyObject* like, Arg* a) noexcept:
     """Of a tensor. A layout that is to be copied is left to the caller: a.value says so."""
     cdef PyObject* v                      # no reference of its own: the tensor has one
     cdef int why = FITS
@@ -81,10 +89,10 @@ cdef int _layout(const Take* take, PyObject* slot, const Arg* first, Arg* a) noe
         a.layout = NULL
         return FITS if take.optional and <object>slot is None else OTHER
     v = a.layout = <PyObject*>(<Tensor>slot).layout
-    if not take.dtypes >> (<Layout>v).dtype.code & 1 or take.same and <PyObject*>(<Layout>v).dtype != <PyObject*>(<Layout>first.layout).dtype:
+    if not take.dtypes >> (<Layout>v).dtype.code & 1 or take.same and <PyObject*>(<Layout>v).dtype != like:
         if (<Layout>v).dtype.category != CAT_FLOAT:
             return OTHER
-        why = HALF                                        # or the first is one
+        why = HALF                                        # or the other is one
     if (<Layout>v).ndim < take.min_ndim or (<Layout>v).ndim > take.max_ndim or take.nonempty and (<Layout>v).numel == 0:
         return OTHER
     if not (<Layout>v).contiguous and take.layout != STRIDED:
@@ -160,15 +168,13 @@ cdef list _copied(Arg* a, list copies):
 cdef object _unpack(Op op, PyObject** slots, Arg* args):
     """None if all arguments fit; a list of copies, which live as long as it does; or False."""
     cdef const Take* take = <const Take*>op.takes
-    cdef Arg* first = NULL
+    cdef PyObject* like = _dtype(slots, take.like)
     cdef list copies = None
     cdef int i
     for i in range(op.n_params):
         args[i].given = slots[i]
         if take.kind == TENSOR:
-            if first == NULL:
-                first = args + i
-            if _layout(take, slots[i], first, args + i):
+            if _layout(take, slots[i], like, args + i):
                 return False
             if args[i].value:
                 copies = _copied(args + i, copies)
@@ -201,18 +207,16 @@ cdef object guarded_composite(Op op, PyObject** slots):
 cdef int why_not(Op op, PyObject** slots) except -1:
     cdef const Take* take = <const Take*>op.takes
     cdef Arg args[MAX_PARAMS]
-    cdef Arg* first = NULL
+    cdef PyObject* like = _dtype(slots, take.like)
     cdef int i, why = FITS
     for i in range(op.n_params):
         if take.kind == TENSOR:
-            if first == NULL:
-                first = args + i
-            why |= _layout(take, slots[i], first, args + i)
+            why |= _layout(take, slots[i], like, args + i)
             if take.layout == STRIDED and args[i].layout != NULL and not (<Layout>args[i].layout).contiguous:
                 why |= LAYOUT             # the form may have met strides that its kernel does not take
         elif take.kind:
             why |= _other(take, slots[i], args + i)
-        if why & OTHER:                   # an argument that is no tensor too: others are not compared with it
+        if why & OTHER:
             break
         take += 1
     return why
@@ -231,7 +235,8 @@ cdef int guard(Op op, str words) except -1:
     cdef Take* takes = <Take*>PyMem_Calloc(MAX_PARAMS, sizeof(Take))
     cdef int i
     cdef dict said = {}
-    cdef bint first = True
+    cdef int like = -1
+    cdef bint same = False
     if takes == NULL:
         raise MemoryError()
     for part in filter(None, words.split(",")):
@@ -254,9 +259,12 @@ cdef int guard(Op op, str words) except -1:
         if takes[i].kind == TENSOR:
             if not takes[i].dtypes:
                 takes[i].dtypes = _DTYPES["any" if takes[i].same else "float"]
-            if first and takes[i].optional:
-                raise TypeError(f"{op.name}: others have the dtype of '{op.params[i]}', which cannot be None")
-            first = False
+            if like < 0 and not takes[i].optional:
+                like = i
+            same = same or takes[i].same
+    if same and like < 0:
+        raise TypeError(f"{op.name}: its native form takes tensors of the same dtype as others, but all of those may be None")
+    takes[0].like = like
     op.takes = takes                       # as long as the process: operations are never forgotten
     return 0
 
