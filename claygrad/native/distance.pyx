@@ -1,6 +1,5 @@
 """Native forms of the distances between rows, for float32 and float64 in row-major order; claygrad/ops/products.py and
 linalg_distance.py say what they compute."""
-from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -9,8 +8,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.dispatch.guard cimport floats_at, spread_at
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -25,6 +24,17 @@ ctypedef fused real:
     float
     double
 
+cdef struct Between:
+    Arg x1, x2, p
+cdef struct BetweenBackward:
+    Arg grad_output, x1, x2, out, p, needs
+cdef struct Among:
+    Arg input, p
+cdef struct AmongBackward:
+    Arg grad_output, input, out, p
+cdef struct Cosine:
+    Arg x1, x2, dim, eps
+
 
 cdef int _measure(int code, double p, const void* x, const void* y, void* out, int64_t batch, int64_t m, int64_t n,
                   int64_t k) noexcept nogil:
@@ -32,20 +42,15 @@ cdef int _measure(int code, double p, const void* x, const void* y, void* out, i
     return 0
 
 
-cdef Layout _between(Op op, PyObject** slots, Layout target):
-    """_cdist_forward(x1, x2, p) and _euclidean_dist(x1, x2)"""
-    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1]), out
+cdef Layout _between(Op op, Between* a):
+    """Of p, or of 2 where that is no parameter."""
+    cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, out
     cdef int64_t shape[8]
     cdef int64_t m, n, k, batch = 1
-    cdef double p = 2
-    cdef int i, last
-    if target is not None or x is None or y is None or x.dtype is not y.dtype or x.ndim != y.ndim or not 2 <= x.ndim <= 8:
+    cdef double p = a.p.real if op.n_params == 3 else 2
+    cdef int i, last = x.ndim - 1
+    if x.ndim != y.ndim:
         return None
-    if op.n_params == 3:
-        if type(<object>slots[2]) is not float and type(<object>slots[2]) is not int:
-            return None
-        p = <object>slots[2]
-    last = x.ndim - 1
     m, n, k = x.shape[last - 1], y.shape[last - 1], x.shape[last]
     if not p >= 0 or m * n * k == 0 or y.shape[last] != k:
         return None
@@ -61,15 +66,12 @@ cdef Layout _between(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _among(Op op, PyObject** slots, Layout target):
-    """pdist(input, p)"""
-    cdef Layout x = floats_at(slots[0]), out, block
+cdef Layout _among(Op op, Among* a):
+    cdef Layout x = <Layout>a.input.layout, out, block
     cdef int64_t n, k, i, r, count, item, room, some, others
-    cdef double p
+    cdef double p = a.p.real
     cdef char* into
-    if target is not None or x is None or x.ndim != 2 or type(<object>slots[1]) is not float and type(<object>slots[1]) is not int:
-        return None
-    p, n, k, item = <object>slots[1], x.shape[0], x.shape[1], x.dtype.itemsize
+    n, k, item = x.shape[0], x.shape[1], x.dtype.itemsize
     if not p >= 0 or k == 0:
         return None
     count = n * (n - 1) // 2 if n else 0
@@ -104,19 +106,16 @@ cdef Layout _weights(Layout g, Layout d, double p):
     return weight
 
 
-cdef list _between_back(Op op, PyObject** slots):
-    """_cdist_backward(grad_output, x1, x2, out, p, needs), p 1 or 2, of tensors with the same leading axes"""
-    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), y = floats_at(slots[2]), d = floats_at(slots[3]), weight
+cdef list _between_back(Op op, BetweenBackward* a):
+    """p 1 or 2, of tensors with the same leading axes"""
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, d = <Layout>a.out.layout, weight
     cdef Layout to_x, to_y
     cdef int64_t m, n, k, none = 0
-    cdef double p = <object>slots[4]
-    cdef int i, last
-    cdef object needs = <object>slots[5]
-    if g is None or x is None or y is None or d is None or p != 1 and p != 2 or x.ndim != y.ndim or x.ndim < 2:
+    cdef double p = a.p.real
+    cdef int i, last = x.ndim - 1
+    cdef object needs = <object>a.needs.given
+    if p != 1 and p != 2 or x.ndim != y.ndim:
         return None
-    if x.dtype is not y.dtype or g.dtype is not x.dtype or d.dtype is not x.dtype or x.numel == 0 or y.numel == 0:
-        return None
-    last = x.ndim - 1
     m, n, k = x.shape[last - 1], y.shape[last - 1], x.shape[last]
     for i in range(last - 1):
         if x.shape[i] != y.shape[i]:
@@ -152,17 +151,13 @@ cdef void _cosines(const real* x, const real* y, real* out, int64_t outer, int64
             out[o * inner + i] = both
 
 
-cdef Layout _cosine(Op op, PyObject** slots, Layout target):
-    """_cosine_similarity(x1, x2, dim, eps) of few elements"""
-    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1]), out
+cdef Layout _cosine(Op op, Cosine* a):
+    """Of few elements."""
+    cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, out
     cdef int64_t shape[16]
     cdef int64_t outer = 1, inner = 1
-    cdef int i, dim
-    if target is not None or x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or not 1 <= x.ndim <= 16:
-        return None
-    dim = <object>slots[2]
-    dim = dim + x.ndim if dim < 0 else dim
-    if dim < 0 or dim >= x.ndim or x.numel == 0:
+    cdef int i, dim = a.dim.value + x.ndim if a.dim.value < 0 else a.dim.value
+    if not same_shape(x, y) or dim < 0 or dim >= x.ndim:
         return None
     for i in range(x.ndim):
         if i < dim:
@@ -173,20 +168,17 @@ cdef Layout _cosine(Op op, PyObject** slots, Layout target):
             shape[i - 1] = x.shape[i]
     out = fresh(x.dtype, x.ndim - 1, shape)
     if x.dtype.code == F32:
-        _cosines[float](<float*>x.data(), <float*>y.data(), <float*>out.data(), outer, x.shape[dim], inner, <object>slots[3])
+        _cosines[float](<float*>x.data(), <float*>y.data(), <float*>out.data(), outer, x.shape[dim], inner, a.eps.real)
     else:
-        _cosines[double](<double*>x.data(), <double*>y.data(), <double*>out.data(), outer, x.shape[dim], inner, <object>slots[3])
+        _cosines[double](<double*>x.data(), <double*>y.data(), <double*>out.data(), outer, x.shape[dim], inner, a.eps.real)
     return out
 
 
-cdef Layout _among_back(Op op, PyObject** slots, Layout target):
-    """_pdist_backward(grad_output, input, out, p), p 1 or 2"""
-    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), d = floats_at(slots[2]), weight, made
-    cdef double p
-    if target is not None or g is None or x is None or d is None or x.ndim != 2 or g.dtype is not x.dtype or d.dtype is not x.dtype:
-        return None
-    p = <object>slots[3]
-    if p != 1 and p != 2 or g.numel != x.shape[0] * (x.shape[0] - 1) // 2 or d.numel != g.numel or x.numel == 0:
+cdef Layout _among_back(Op op, AmongBackward* a):
+    """p 1 or 2"""
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, d = <Layout>a.out.layout, weight, made
+    cdef double p = a.p.real
+    if p != 1 and p != 2 or g.numel != x.shape[0] * (x.shape[0] - 1) // 2 or d.numel != g.numel:
         return None
     weight = _weights(g, d, p)
     made = fresh_like(x)
@@ -195,8 +187,8 @@ cdef Layout _among_back(Op op, PyObject** slots, Layout target):
     return made
 
 
-offer("cdist", _between)
-offer("pdist", _among)
-offer_many("cdist_backward", _between_back)
-offer("cosine_similarity", _cosine)
-offer("pdist_backward", _among_back)
+offer_one("cdist", <one_t>_between, "x1: float 2-8d, x2: same")
+offer_one("pdist", <one_t>_among, "input: float 2d")
+offer_several("cdist_backward", <several_t>_between_back, "grad_output: float broadcast, x1 x2: same nonempty 2d+, out: same")
+offer_one("cosine_similarity", <one_t>_cosine, "x1: float nonempty 1-16d, x2: same")
+offer_one("pdist_backward", <one_t>_among_back, "grad_output: float broadcast, input: same nonempty 2d, out: same")
