@@ -1,13 +1,12 @@
 """Native forms of the loss of connectionist temporal classification; claygrad/ops/ctc.py says what it is."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport I64, U8, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like
-from claygrad.core.dispatch.guard cimport floats_at, int_at, numbers_at, spread_at
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, int_at, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Alignment:
@@ -26,15 +25,19 @@ cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*alignment_fn)(const Alignment*) noexcept nogil
 
 
-cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object lengths, object blank):
+cdef struct Ctc:
+    Arg log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
+cdef struct CtcBackward:
+    Arg grad_output, log_probs, targets, loss, log_alpha, input_lengths, target_lengths, blank, zero_infinity
+
+
+cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object lengths, int64_t silent):
     """Fill in the labels of every place and where a skip may end, with what keeps their memory; None if something is odd."""
     cdef Layout labels, skips, sizes
     cdef int64_t shape[2]
-    cdef int64_t silent, e, i, longest = 0, start = 0, stride, own
+    cdef int64_t e, i, longest = 0, start = 0, stride, own
     cdef int64_t* at
     cdef const int64_t* given
-    if x is None or targets is None or x.ndim != 3 or x.numel == 0 or not int_at(blank, &silent):
-        return None
     s.frames, s.examples, s.classes, s.log_probs = x.shape[0], x.shape[1], x.shape[2], x.data()
     if type(spans) is not tuple or type(lengths) is not tuple or len(<tuple>spans) != s.examples or len(<tuple>lengths) != s.examples:
         return None
@@ -48,7 +51,7 @@ cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object l
         longest = own if own > longest else longest
     s.spans, s.lengths, s.places = at, at + s.examples, 2 * longest + 1
     stride = targets.shape[1] if targets.ndim == 2 else 0
-    if targets.ndim == 2 and (targets.shape[0] != s.examples or stride < longest) or not 1 <= targets.ndim <= 2:
+    if targets.ndim == 2 and (targets.shape[0] != s.examples or stride < longest):
         return None
     shape[0], shape[1] = s.examples, s.places
     labels, skips = fresh(of_code(I64), 2, shape), fresh(of_code(U8), 2, shape)
@@ -70,11 +73,10 @@ cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object l
     return [sizes, labels, skips]
 
 
-cdef list _align(Op op, PyObject** slots):
-    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)"""
+cdef list _align(Op op, Ctc* a):
     cdef Alignment s
-    cdef Layout x = floats_at(slots[0]), loss, alpha
-    cdef list kept = _places(&s, x, numbers_at(slots[1]), <object>slots[2], <object>slots[3], <object>slots[4])
+    cdef Layout x = <Layout>a.log_probs.layout, loss, alpha
+    cdef list kept = _places(&s, x, <Layout>a.targets.layout, <object>a.input_lengths.given, <object>a.target_lengths.given, a.blank.value)
     cdef int64_t shape[3]
     cdef bint done
     if kept is None:
@@ -87,24 +89,23 @@ cdef list _align(Op op, PyObject** slots):
     return [loss, alpha] if done else None
 
 
-cdef Layout _align_back(Op op, PyObject** slots, Layout target):
-    """_ctc_loss_backward(grad_output, log_probs, targets, loss, log_alpha, input_lengths, target_lengths, blank, zero_infinity)"""
+cdef Layout _align_back(Op op, CtcBackward* a):
     cdef Alignment s
-    cdef Layout g = spread_at(slots[0]), x = floats_at(slots[1]), loss = floats_at(slots[3]), alpha = floats_at(slots[4]), out
-    cdef list kept = _places(&s, x, numbers_at(slots[2]), <object>slots[5], <object>slots[6], <object>slots[7])
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.log_probs.layout, loss = <Layout>a.loss.layout
+    cdef Layout alpha = <Layout>a.log_alpha.layout, out
+    cdef list kept = _places(&s, x, <Layout>a.targets.layout, <object>a.input_lengths.given, <object>a.target_lengths.given, a.blank.value)
     cdef bint done
-    if target is not None or kept is None or g is None or loss is None or alpha is None:
-        return None
-    if g.dtype is not x.dtype or loss.dtype is not x.dtype or alpha.dtype is not x.dtype or g.numel != s.examples:
+    if kept is None or g.numel != s.examples:
         return None
     if loss.numel != s.examples or alpha.numel != s.examples * s.frames * s.places:
         return None
     out = fresh_like(x)
-    s.g, s.loss, s.alpha, s.to_log_probs, s.zero_infinity = g.data(), loss.data(), alpha.data(), out.data(), <object>slots[8] is True
+    s.g, s.loss, s.alpha, s.to_log_probs, s.zero_infinity = g.data(), loss.data(), alpha.data(), out.data(), a.zero_infinity.value
     with nogil:
         done = (<alignment_fn>find("loss", "align_back", x.dtype.code))(&s)
     return out if done else None
 
 
-offer_many("ctc_loss", _align)
-offer("ctc_loss_backward", _align_back)
+offer_several("ctc_loss", <several_t>_align, "log_probs: float nonempty 3d, targets: int64 1-2d")
+offer_one("ctc_loss_backward", <one_t>_align_back,
+          "grad_output: float broadcast, log_probs: same nonempty 3d, targets: int64 1-2d, loss log_alpha: same")
