@@ -1,16 +1,15 @@
 """The native loops of recurrent layers; claygrad/ops/recurrent_layer.py says what they compute. What they do not serve is
 answered with None: tensors of another kind, shapes that do not fit together, nothing to compute."""
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64, dtype
+from claygrad.core.data.dtype cimport F32, dtype
 from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across
-from claygrad.core.data.layout cimport Layout, fresh, in_order
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_many
+from claygrad.core.data.layout cimport Layout, fresh
+from claygrad.core.dispatch.guard cimport Arg, several_t
+from claygrad.core.dispatch.registry cimport offer_several
 
 cdef extern from "nn/rnn.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -43,33 +42,31 @@ cdef enum:
     RNN, GRU, LSTM
 
 
-cdef object _taken(object x):
-    """The layout of a tensor that the loops can read, None for None, False for anything else."""
-    cdef Layout v
-    if x is None:
-        return None
-    if not isinstance(x, Tensor):
-        return False
-    v = (<Tensor>x).layout
-    return v if (v.dtype.code == F32 or v.dtype.code == F64) else False
+cdef struct RnnLayer:
+    Arg input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu
+cdef struct RnnLayerBackward:
+    Arg g_out, g_h, out, input, hx, w_ih, w_hh, sizes, reverse, relu, needs
+cdef struct GruLayerBackward:
+    Arg g_out, g_h, out, kept, input, hx, w_ih, w_hh, sizes, reverse, needs
+cdef struct LstmLayer:
+    Arg input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse
+cdef struct LstmLayerBackward:
+    Arg g_out, g_h, g_c, out, gates, cells, input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs
 
 
-cdef bint _fits(object given, dtype kind, int64_t rows, int64_t width) noexcept:
-    """Whether it is a matrix of this dtype and shape, or with no rows a vector; None fits everywhere."""
+cdef bint _fits(const Arg* given, int64_t rows, int64_t width) noexcept:
+    """Whether it is a matrix of this shape, or with no rows a vector; what is not there (NULL too) fits everywhere."""
     cdef Layout v
-    if given is None:
+    if given == NULL or given.layout == NULL:
         return True
-    if not isinstance(given, Layout):
-        return False
-    v = <Layout>given
-    if v.dtype is not kind or v.ndim != (1 if rows < 0 else 2) or v.shape[v.ndim - 1] != width:
+    v = <Layout>given.layout
+    if v.ndim != (1 if rows < 0 else 2) or v.shape[v.ndim - 1] != width:
         return False
     return rows < 0 or v.shape[0] == rows
 
 
-cdef inline Layout _block(object given):
-    """As one block of memory, or None."""
-    return None if given is None else in_order(<Layout>given)
+cdef inline Layout _block(const Arg* given):
+    return None if given == NULL or given.layout == NULL else <Layout>given.layout
 
 
 cdef inline void* _data(Layout v) noexcept:
@@ -86,7 +83,7 @@ cdef Layout _empty(dtype kind, int64_t rows, int64_t width):
     return fresh(kind, 1 if rows < 0 else 2, shape)
 
 
-cdef Layout _copied(object state, dtype kind, int64_t rows, int64_t width):
+cdef Layout _copied(const Arg* state, dtype kind, int64_t rows, int64_t width):
     """A block of its own with the values of another, or zeros for None."""
     cdef Layout made = _empty(kind, rows, width), from_ = _block(state)
     if from_ is None:
@@ -142,26 +139,22 @@ cdef class _Steps:
         return True
 
 
-cdef bint _start(Sequence* s, _Steps steps, object sizes, bint reverse, object input, object hx, object cx, object w_ih, object w_hh,
-                 int64_t gates) except -1:
+cdef bint _start(Sequence* s, _Steps steps, object sizes, bint reverse, const Arg* input, const Arg* hx, const Arg* cx, const Arg* w_ih,
+                 const Arg* w_hh, int64_t gates) except -1:
     """The shapes of a layer; False if they are not those of matrices that fit together."""
-    cdef dtype kind
-    if not isinstance(input, Layout) or not isinstance(hx, Layout) or (<Layout>input).ndim != 2 or (<Layout>hx).ndim != 2:
+    s.features, s.batch, s.width = (<Layout>input.layout).shape[1], (<Layout>hx.layout).shape[0], (<Layout>hx.layout).shape[1]
+    if not _fits(cx, s.batch, s.width):
         return False
-    kind = (<Layout>input).dtype
-    s.features, s.batch, s.width = (<Layout>input).shape[1], (<Layout>hx).shape[0], (<Layout>hx).shape[1]
-    if not _fits(hx, kind, s.batch, s.width) or not _fits(cx, kind, s.batch, s.width):
-        return False
-    if not _fits(w_ih, kind, gates * s.width, s.features) or not _fits(w_hh, kind, gates * s.width, s.width):
+    if not _fits(w_ih, gates * s.width, s.features) or not _fits(w_hh, gates * s.width, s.width):
         return False
     if type(sizes) is not tuple or not steps.take(<tuple>sizes, reverse, s.batch):
         return False
     s.first, s.size, s.steps = steps.places, steps.places + steps.count, steps.count
-    return steps.rows > 0 and s.width > 0 and s.features > 0 and steps.rows == (<Layout>input).shape[0]
+    return steps.rows > 0 and s.width > 0 and s.features > 0 and steps.rows == (<Layout>input.layout).shape[0]
 
 
-cdef list _forward(int cell, object sizes, bint reverse, object input, object hx, object cx, object w_ih, object w_hh, object b_ih,
-                   object b_hh, bint relu):
+cdef list _forward(int cell, object sizes, bint reverse, const Arg* input, const Arg* hx, const Arg* cx, const Arg* w_ih,
+                   const Arg* w_hh, const Arg* b_ih, const Arg* b_hh, bint relu):
     """Out, the last states, and what backward asks for: nothing of an RNN, the gates of a GRU, gates and cells of an LSTM."""
     cdef Sequence s
     cdef _Steps steps = _Steps.__new__(_Steps)
@@ -169,8 +162,8 @@ cdef list _forward(int cell, object sizes, bint reverse, object input, object hx
     cdef int64_t n, wide, G = 4 if cell == LSTM else 3 if cell == GRU else 1
     if not _start(&s, steps, sizes, reverse, input, hx, cx, w_ih, w_hh, G):
         return None
-    n, wide, kind = steps.rows, G * s.width, (<Layout>input).dtype
-    if not _fits(b_ih, kind, -1, wide) or not _fits(b_hh, kind, -1, wide):
+    n, wide, kind = steps.rows, G * s.width, (<Layout>input.layout).dtype
+    if not _fits(b_ih, -1, wide) or not _fits(b_hh, -1, wide):
         return None
     cdef Layout x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), bias = _block(b_ih), of_h = _block(b_hh)
     cdef Layout out = _empty(kind, n, s.width), h = _copied(hx, kind, s.batch, s.width), c = None, cells = None
@@ -202,8 +195,9 @@ cdef void _before(const Sequence* s, int code, const char* after, const char* st
         memcpy(made + (s.first[k] + kept) * row, start + kept * row, (size - kept) * row)
 
 
-cdef list _backward(int cell, object sizes, bint reverse, object g_out, object g_h, object g_c, object kept, object kept_gates,
-                    object kept_cells, object input, object hx, object cx, object w_ih, object w_hh, tuple needs, bint relu):
+cdef list _backward(int cell, object sizes, bint reverse, const Arg* g_out, const Arg* g_h, const Arg* g_c, const Arg* kept,
+                    const Arg* kept_gates, const Arg* kept_cells, const Arg* input, const Arg* hx, const Arg* cx, const Arg* w_ih,
+                    const Arg* w_hh, object needs, bint relu):
     """Gradients of input, states, both weights and both biases, empty where they are not needed. What forward gave is kept: out,
     and what follows the states."""
     cdef Sequence s
@@ -212,15 +206,15 @@ cdef list _backward(int cell, object sizes, bint reverse, object g_out, object g
     cdef int code, at = 2 if lstm else 1          # of the last state among what may be needed
     cdef dtype kind
     cdef int64_t n, wide, features, G = 4 if lstm else 3 if gru else 1
-    if len(needs) < at + 5 or not _start(&s, steps, sizes, reverse, input, hx, cx, w_ih, w_hh, G):
+    if type(needs) is not tuple or len(<tuple>needs) < at + 5 or not _start(&s, steps, sizes, reverse, input, hx, cx, w_ih, w_hh, G):
         return None
-    n, wide, features, kind = steps.rows, G * s.width, s.features, (<Layout>input).dtype
+    n, wide, features, kind = steps.rows, G * s.width, s.features, (<Layout>input.layout).dtype
     code = kind.code
-    if not _fits(kept, kind, n, s.width) or not _fits(g_out, kind, n, s.width):
+    if not _fits(kept, n, s.width) or not _fits(g_out, n, s.width):
         return None
-    if not _fits(g_h, kind, s.batch, s.width) or not _fits(g_c, kind, s.batch, s.width):
+    if not _fits(g_h, s.batch, s.width) or not _fits(g_c, s.batch, s.width):
         return None
-    if not _fits(kept_gates, kind, n, 4 * s.width) or not _fits(kept_cells, kind, n, s.width):
+    if not _fits(kept_gates, n, 4 * s.width) or not _fits(kept_cells, n, s.width):
         return None
     cdef Layout x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), g_all = _block(g_out), out = _block(kept)
     cdef Layout gates = _block(kept_gates), cells = _block(kept_cells), first = _block(hx), begun = None, c = None, beside = None
@@ -292,58 +286,42 @@ cdef list _backward(int cell, object sizes, bint reverse, object g_out, object g
     return grads
 
 
-cdef inline object _at(PyObject* slot):
-    return _taken(<object>slot)
+cdef list _rnn(Op op, RnnLayer* a):
+    return _forward(RNN, <object>a.sizes.given, a.reverse.value, &a.input, &a.hx, NULL, &a.w_ih, &a.w_hh, &a.b_ih, &a.b_hh, a.relu.value)
 
 
-cdef list _rnn(Op op, PyObject** slots):
-    """(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, relu)"""
-    return _forward(RNN, <object>slots[6], <object>slots[7], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), _at(slots[3]),
-                    _at(slots[4]), _at(slots[5]), <object>slots[8])
+cdef list _gru(Op op, RnnLayer* a):
+    return _forward(GRU, <object>a.sizes.given, a.reverse.value, &a.input, &a.hx, NULL, &a.w_ih, &a.w_hh, &a.b_ih, &a.b_hh, False)
 
 
-cdef list _gru(Op op, PyObject** slots):
-    """(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse)"""
-    return _forward(GRU, <object>slots[6], <object>slots[7], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), _at(slots[3]),
-                    _at(slots[4]), _at(slots[5]), False)
+cdef list _lstm(Op op, LstmLayer* a):
+    return _forward(LSTM, <object>a.sizes.given, a.reverse.value, &a.input, &a.hx, &a.cx, &a.w_ih, &a.w_hh, &a.b_ih, &a.b_hh, False)
 
 
-cdef list _lstm(Op op, PyObject** slots):
-    """(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse)"""
-    if <object>slots[7] is not None:
-        return None
-    return _forward(LSTM, <object>slots[8], <object>slots[9], _at(slots[0]), _at(slots[1]), _at(slots[2]), _at(slots[3]), _at(slots[4]),
-                    _at(slots[5]), _at(slots[6]), False)
+cdef list _rnn_back(Op op, RnnLayerBackward* a):
+    return _backward(RNN, <object>a.sizes.given, a.reverse.value, &a.g_out, &a.g_h, NULL, &a.out, NULL, NULL, &a.input, &a.hx, NULL,
+                     &a.w_ih, &a.w_hh, <object>a.needs.given, a.relu.value)
 
 
-cdef list _rnn_back(Op op, PyObject** slots):
-    """(g_out, g_h, out, input, hx, w_ih, w_hh, sizes, reverse, relu, needs)"""
-    return _backward(RNN, <object>slots[7], <object>slots[8], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), None, None,
-                     _at(slots[3]), _at(slots[4]), None, _at(slots[5]), _at(slots[6]), <object>slots[10], <object>slots[9])
+cdef list _gru_back(Op op, GruLayerBackward* a):
+    return _backward(GRU, <object>a.sizes.given, a.reverse.value, &a.g_out, &a.g_h, NULL, &a.out, &a.kept, NULL, &a.input, &a.hx, NULL,
+                     &a.w_ih, &a.w_hh, <object>a.needs.given, False)
 
 
-cdef list _gru_back(Op op, PyObject** slots):
-    """(g_out, g_h, out, kept, input, hx, w_ih, w_hh, sizes, reverse, needs)"""
-    return _backward(GRU, <object>slots[8], <object>slots[9], _at(slots[0]), _at(slots[1]), None, _at(slots[2]), _at(slots[3]), None,
-                     _at(slots[4]), _at(slots[5]), None, _at(slots[6]), _at(slots[7]), <object>slots[10], False)
-
-
-cdef list _lstm_back(Op op, PyObject** slots):
-    """(g_out, g_h, g_c, out, gates, cells, input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs)"""
-    cdef list made
-    if <object>slots[11] is not None:
-        return None
-    made = _backward(LSTM, <object>slots[12], <object>slots[13], _at(slots[0]), _at(slots[1]), _at(slots[2]), _at(slots[3]),
-                     _at(slots[4]), _at(slots[5]), _at(slots[6]), _at(slots[7]), _at(slots[8]), _at(slots[9]), _at(slots[10]),
-                     <object>slots[14], False)
+cdef list _lstm_back(Op op, LstmLayerBackward* a):
+    cdef list made = _backward(LSTM, <object>a.sizes.given, a.reverse.value, &a.g_out, &a.g_h, &a.g_c, &a.out, &a.gates, &a.cells, &a.input,
+                               &a.hx, &a.cx, &a.w_ih, &a.w_hh, <object>a.needs.given, False)
     if made is not None:
         made.append(_empty((<Layout>made[0]).dtype, -1, 0))      # of the projection that is not there
     return made
 
 
-offer_many("rnn_layer", _rnn)
-offer_many("rnn_layer_backward", _rnn_back)
-offer_many("gru_layer", _gru)
-offer_many("gru_layer_backward", _gru_back)
-offer_many("lstm_layer", _lstm)
-offer_many("lstm_layer_backward", _lstm_back)
+cdef str _LAYER = "input hx: float same copied 2d, w_ih w_hh: same copied, b_ih b_hh: same copied optional"
+cdef str _BACK = "g_out g_h: same copied optional, out w_ih w_hh: same copied, input hx: float same copied 2d"
+
+offer_several("rnn_layer", <several_t>_rnn, _LAYER)
+offer_several("rnn_layer_backward", <several_t>_rnn_back, _BACK)
+offer_several("gru_layer", <several_t>_gru, _LAYER)
+offer_several("gru_layer_backward", <several_t>_gru_back, _BACK + ", kept: same copied")
+offer_several("lstm_layer", <several_t>_lstm, _LAYER + ", cx: same copied, w_hr: none")
+offer_several("lstm_layer_backward", <several_t>_lstm_back, _BACK + ", g_c: same copied optional, gates cells cx: same copied, w_hr: none")
