@@ -5,11 +5,11 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.dispatch.call cimport run
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport BOOL, F32, F64
+from claygrad.core.data.dtype cimport BOOL
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, in_order, same_shape, stretched
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_many, offer_short
+from claygrad.core.dispatch.guard cimport Arg, composite_t, is_none, several_t
+from claygrad.core.dispatch.registry cimport offer_composite, offer_several
 
 cdef extern from "nn/attention.hpp" namespace "clay" nogil:
     struct Heads:
@@ -29,16 +29,17 @@ cdef extern from "nn/attention.hpp" namespace "clay" nogil:
     ctypedef bint (*attention_fn)(const Attention* job) noexcept nogil
 
 
-cdef Layout _rows_at(PyObject* slot, Layout like, Heads* into):
-    """A tensor that the kernels can read: four axes, rows of neighbouring elements, the dtype of another if there is one; or None."""
-    cdef Layout v
-    if not isinstance(<object>slot, Tensor):
-        return None
-    v = (<Tensor>slot).layout
-    if v.ndim != 4 or v.numel == 0 or v.dtype.code != F32 and v.dtype.code != F64:
-        return None
-    if like is not None and v.dtype is not like.dtype:
-        return None
+cdef struct Attend:
+    Arg query, key, value, attn_mask, is_causal, scale
+cdef struct AttendBackward:
+    Arg grad_output, query, key, value, attn_mask, is_causal, scale, out, log_sum
+cdef struct ScaledDotProduct:
+    Arg query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+
+
+cdef Layout _rows(const Arg* a, Heads* into):
+    """As rows of neighbouring elements."""
+    cdef Layout v = <Layout>a.layout
     if v.shape[3] > 1 and v.strides[3] != 1:
         v = in_order(v)
     _place(into, v)
@@ -73,22 +74,18 @@ cdef Layout _laid_out_as(Layout v):
     return fresh_strided(v.dtype, 4, v.shape, strides)
 
 
-cdef bint _given(PyObject** slots, Attention* s, Layout q, Layout k) except -1:
-    """attn_mask, is_causal and scale."""
-    if type(<object>slots[1]) is not bool or type(<object>slots[2]) is not float:
-        return False
+cdef bint _given(const Arg* attn_mask, const Arg* is_causal, const Arg* scale, Attention* s, Layout q, Layout k) noexcept:
     s.batch, s.heads, s.queries, s.size, s.keys = q.shape[0], q.shape[1], q.shape[2], q.shape[3], k.shape[2]
-    s.masked, s.causal, s.scale = NO_MASK, <object>slots[1], <object>slots[2]
-    return <object>slots[0] is None or _masked(slots[0], s, q)
+    s.masked, s.causal, s.scale = NO_MASK, is_causal.value, scale.real
+    return attn_mask.layout == NULL or _masked(<Layout>attn_mask.layout, s, q)
 
 
-cdef bint _masked(PyObject* slot, Attention* s, Layout q) except -1:
+cdef bint _masked(Layout v, Attention* s, Layout q) noexcept:
     """A mask that is broadcast to (batch, heads, queries, keys), its last axis whole and in neighbouring elements."""
-    cdef Layout v = (<Tensor?><object>slot).layout
     cdef int64_t strides[3]
     cdef int64_t sizes[3]
     cdef int i, axis
-    if v.dtype.code != BOOL and v.dtype is not q.dtype or not 1 <= v.ndim <= 4 or v.numel == 0:
+    if v.dtype.code != BOOL and v.dtype is not q.dtype:
         return False
     if v.shape[v.ndim - 1] != s.keys or s.keys > 1 and v.strides[v.ndim - 1] != 1:
         return False
@@ -113,12 +110,11 @@ cdef bint _filled(const char* name, Attention* s, Layout q) noexcept:
     return filled
 
 
-cdef list _attention(Op op, PyObject** slots):
-    """(query, key, value, attn_mask, is_causal, scale)"""
+cdef list _attention(Op op, Attend* a):
     cdef Attention s
-    cdef Layout q = _rows_at(slots[0], None, &s.query), k = _rows_at(slots[1], q, &s.key), v = _rows_at(slots[2], q, &s.value)
+    cdef Layout q = _rows(&a.query, &s.query), k = _rows(&a.key, &s.key), v = _rows(&a.value, &s.value)
     cdef Layout out, log_sum
-    if q is None or k is None or v is None or not _fit(q, k, v) or not _given(slots + 3, &s, q, k):
+    if not _fit(q, k, v) or not _given(&a.attn_mask, &a.is_causal, &a.scale, &s, q, k):
         return None
     out, log_sum = _laid_out_as(q), fresh(q.dtype, 3, q.shape)
     _place(&s.out, out)
@@ -126,18 +122,14 @@ cdef list _attention(Op op, PyObject** slots):
     return [out, log_sum] if _filled("forward", &s, q) else None
 
 
-cdef list _attention_back(Op op, PyObject** slots):
-    """(grad_output, query, key, value, attn_mask, is_causal, scale, out, log_sum)"""
+cdef list _attention_back(Op op, AttendBackward* a):
     cdef Attention s
-    cdef Layout q = _rows_at(slots[1], None, &s.query), k = _rows_at(slots[2], q, &s.key), v = _rows_at(slots[3], q, &s.value)
-    cdef Layout g = _rows_at(slots[0], q, &s.grad), out = _rows_at(slots[7], q, &s.out)
-    cdef Layout log_sum, to_query, to_key, to_value
-    if q is None or k is None or v is None or g is None or out is None or not isinstance(<object>slots[8], Tensor):
+    cdef Layout q = _rows(&a.query, &s.query), k = _rows(&a.key, &s.key), v = _rows(&a.value, &s.value)
+    cdef Layout g = _rows(&a.grad_output, &s.grad), out = _rows(&a.out, &s.out), log_sum = <Layout>a.log_sum.layout
+    cdef Layout to_query, to_key, to_value
+    if not _fit(q, k, v) or not same_shape(g, q) or not same_shape(out, q):
         return None
-    log_sum = (<Tensor>slots[8]).layout
-    if not _fit(q, k, v) or not same_shape(g, q) or not same_shape(out, q) or not _given(slots + 4, &s, q, k):
-        return None
-    if log_sum.dtype is not q.dtype or not log_sum.contiguous or log_sum.numel != s.batch * s.heads * s.queries:
+    if not _given(&a.attn_mask, &a.is_causal, &a.scale, &s, q, k) or log_sum.numel != s.batch * s.heads * s.queries:
         return None
     s.log_sum = log_sum.data()
     to_query, to_key, to_value = _laid_out_as(q), _laid_out_as(k), _laid_out_as(v)
@@ -147,24 +139,23 @@ cdef list _attention_back(Op op, PyObject** slots):
     return [to_query, to_key, to_value] if _filled("backward", &s, q) else None
 
 
-cdef object _scaled_dot_product_attention(Op op, PyObject** slots):
-    """(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa). The part: the fused form."""
+cdef object _scaled_dot_product_attention(Op op, ScaledDotProduct* a):
+    """The part: the fused form."""
     cdef PyObject* parts[6]
-    cdef Heads heads
-    cdef Layout q = _rows_at(slots[0], None, &heads), k = _rows_at(slots[1], q, &heads), v = _rows_at(slots[2], q, &heads)
-    cdef object scale = <object>slots[6], dropout = <object>slots[4]
-    if q is None or k is None or v is None or not _fit(q, k, v) or <object>slots[3] is not None or <object>slots[7] is not False:
+    cdef Layout q = <Layout>a.query.layout
+    cdef object scale = <object>a.scale.given
+    if not _fit(q, <Layout>a.key.layout, <Layout>a.value.layout) or a.dropout_p.real != 0:
         return None
-    if type(dropout) is not float or <double>dropout != 0 or type(<object>slots[5]) is not bool:
-        return None
-    if scale is None:
+    if is_none(&a.scale):
         scale = 1 / sqrt(<double>q.shape[3])
-    elif type(scale) is not float:
-        return None
-    parts[0], parts[1], parts[2], parts[3], parts[4], parts[5] = slots[0], slots[1], slots[2], slots[3], slots[5], <PyObject*>scale
+    parts[0], parts[1], parts[2], parts[3] = a.query.given, a.key.given, a.value.given, a.attn_mask.given
+    parts[4], parts[5] = a.is_causal.given, <PyObject*>scale
     return (<tuple>run(<Op>op.parts[0], parts))[0]
 
 
-offer_many("attention", _attention)
-offer_many("attention_backward", _attention_back)
-offer_short("attention", _scaled_dot_product_attention)
+cdef str _HEADS = "query: float strided nonempty 4d, key value: same strided nonempty 4d, "
+
+offer_several("attention", <several_t>_attention, _HEADS + "attn_mask: any strided nonempty 1-4d optional")
+offer_several("attention_backward", <several_t>_attention_back,
+              _HEADS + "attn_mask: any strided nonempty 1-4d optional, grad_output out: same strided nonempty 4d, log_sum: same")
+offer_composite("attention", <composite_t>_scaled_dot_product_attention, _HEADS + "attn_mask: none, enable_gqa: false")
