@@ -107,7 +107,7 @@ def test_other_arguments_give_what_the_reference_gives(key):
             for other in others(value):
                 given = [*args[:i], other, *args[i + 1:]]
                 native = result(said, given, kwargs)
-                if not said.public and not said.method or key in UNDETERMINED:
+                if (not said.public and not said.method) or key in UNDETERMINED:
                     continue
                 with reference_only():
                     reference = result(said, given, kwargs)
