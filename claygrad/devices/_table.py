@@ -11,6 +11,7 @@ import numpy as np
 
 from claygrad.core.errors import Lacking
 from claygrad.core.user_warnings import warn_once
+from claygrad.devices._special import forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,7 +74,7 @@ class Table:
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
-        self.forms: dict[str, Callable[..., Any]] = {}
+        self.forms: dict[str, Callable[..., Any]] = forms()
         self.memory: dict[int, Memory] = {}
         self._index = 0
         self._kept: dict[np.dtype, np.dtype] = {}
