@@ -80,7 +80,7 @@ def built(python: str, name: str) -> Path:
     shutil.rmtree(raw, ignore_errors=True)
     run(inside, "-m", "pip", "wheel", "--quiet", ROOT, "--no-build-isolation", "--no-deps", "--wheel-dir", raw,
         "--config-settings", f"build-dir={ROOT}/build/meson-{name}",
-        env={**seeing(inside), "CYTHON": f"{inside} {ROOT}/tools/cython_once.py", "CYTHON_ONCE": f"{WORK}/translated"})
+        env={**seeing(inside), "CYTHON_ONCE": f"{WORK}/translated"})         # tools/translate.py
     return next(raw.glob("*.whl"))
 
 
