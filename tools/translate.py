@@ -2,11 +2,12 @@
 
     python tools/translate.py FOLDER ARGUMENTS… -- a.pyx b.pyx …         # FOLDER/a.cpp, FOLDER/b.cpp
 
-Half of the time that Cython takes for a module goes into starting up: imports, its tables, its own pieces of C. Here that is done
-once, and every module is translated in a copy of the process (fork). A module whose text, declarations and arguments are the same
-as at the last time is left as it is, and so is its time, by which ninja knows that nothing depends on it anew.
+Two thirds of the time that Cython takes for a module go into starting up: imports, tables, its own pieces of C. Here
+that is done once, and every module is translated in a copy of the process (fork). A module whose text, declarations and
+arguments are those of the last time is left as it is, and so is its time, by which ninja knows that.
 
-CYTHON_ONCE names a folder in which translations are kept for other build folders: they are the same for every Python (tools/wheels.py).
+CYTHON_ONCE names a folder in which translations are kept for other build folders: they are the same for every Python,
+which tools/wheels.py makes use of.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def main(words: list[str]) -> int:
         else:
             jobs.append((source, out))
     jobs.sort(key=lambda job: job[0].stat().st_size)
-    good = all(translate(*job, arguments) for job in jobs[:1])          # here: the copies begin with what it has loaded
-    if good:                                                            # the longest first: none is left alone at the end
+    good = all(translate(*job, arguments) for job in jobs[:1])      # here: the copies begin with what it has loaded
+    if good:                                                        # the longest first: none is left alone at the end
         good = all_translated(jobs[:0:-1], arguments, os.cpu_count() or 1)
     if kept and good:
         kept.mkdir(parents=True, exist_ok=True)
