@@ -60,7 +60,7 @@ def test_arguments_have_the_names_of_the_parameters():
 
 
 # Forms that are not guarded look at slots and dtypes by themselves. These numbers only become smaller.
-LEFT = {r"slots\[": 742, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 120,
+LEFT = {r"slots\[": 645, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 95,
         r"storage\.where|where\.kind": 26}
 
 
@@ -71,7 +71,7 @@ def test_what_is_checked_by_hand_becomes_less(what):
 
 
 # --- one argument at a time is another ----------------------------------------------------------------------------------------
-UNDETERMINED = {"svd"}               # vectors of what is empty may be any
+UNDETERMINED = {"svd", "searchsorted", "bucketize"}        # vectors of what is empty, places in what is not sorted
 GUARDED = {key: said for key, said in declared().items() if isinstance(said.op, Op) and is_guarded(said.op)}
 
 

@@ -212,8 +212,11 @@ cdef int why_not(Op op, PyObject** slots) except -1:
     for i in range(op.n_params):
         if take.kind == TENSOR:
             why |= _layout(take, slots[i], like, args + i)
-            if take.layout == STRIDED and args[i].layout != NULL and not (<Layout>args[i].layout).contiguous:
-                why |= LAYOUT             # the form may have met strides that its kernel does not take
+            if args[i].layout != NULL:                # a form that takes any may have met what its kernel does not take
+                if take.layout == STRIDED and not (<Layout>args[i].layout).contiguous:
+                    why |= LAYOUT
+                if (<Layout>args[i].layout).dtype.code == F16 or (<Layout>args[i].layout).dtype.code == BF16:
+                    why |= HALF
         elif take.kind:
             why |= _other(take, slots[i], args + i)
         if why & OTHER:

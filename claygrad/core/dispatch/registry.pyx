@@ -66,11 +66,11 @@ cdef bint take(Op op, str name) except -1:
     op.fast, op.many, op.short = way.fast, way.many, way.short
     if way.loops is not None and not take_loops(op, way.loops[0], way.loops[1]):
         raise TypeError(f"{op.name}: no loops {way.loops} for the native form '{name}'")
+    if way.ready != NULL:
+        way.ready(op)
     if way.takes is not None:
         op.form = way.form
         guard(op, way.takes)
-    if way.ready != NULL:
-        way.ready(op)
     return True
 
 
