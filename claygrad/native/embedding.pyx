@@ -1,16 +1,14 @@
 """Native forms of embedding and embedding_bag and their gradients, and of the sliding blocks of images; claygrad/ops/embedding.py,
 bag.py and fold.py say what they compute."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find, take_rows
-from claygrad.core.data.layout cimport Layout, check_dims, fresh, in_order
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, numbers_at, spread_at, vector_at
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.data.layout cimport Layout, check_dims, fresh
+from claygrad.core.dispatch.guard cimport Arg, for_axes, memory, numel_is, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 ctypedef fused real:
     float
@@ -55,21 +53,31 @@ cdef bint _in_bags(Bags* s) noexcept nogil:
     return True
 
 
-cdef list _bagged(Op op, PyObject** slots):
-    """_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, by_freq, sparse)"""
-    cdef Layout table = floats_at(slots[0]), index = numbers_at(slots[1]), offsets = numbers_at(slots[2]), out, bag, sizes, best
+cdef struct EmbeddingBag:
+    Arg weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, scale_grad_by_freq, sparse
+cdef struct EmbeddingBagBackward:
+    Arg grad_output, indices, bags, sizes, best, per_sample_weights, num_weights, mode, padding_idx, scale_grad_by_freq
+cdef struct Unfold:
+    Arg input, kernel, dilation, padding, stride
+cdef struct Fold:
+    Arg input, size, kernel, dilation, padding, stride
+cdef struct Embedding:
+    Arg weight, indices, padding_idx, scale_grad_by_freq, sparse
+cdef struct EmbeddingBackward:
+    Arg grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+
+
+cdef list _bagged(Op op, EmbeddingBag* a):
+    cdef Layout table = <Layout>a.weight.layout, index = <Layout>a.indices.layout, offsets = <Layout>a.offsets.layout, out, bag, sizes, best
     cdef Bags s
     cdef int64_t shape[2]
     cdef int64_t count
-    if table is None or index is None or offsets is None or table.ndim != 2 or index.ndim != 1 or offsets.ndim != 1:
-        return None
-    if not int_at(<object>slots[3], &s.mode) or not int_at(<object>slots[6], &s.padding) or <object>slots[8] is not False:
-        return None
-    if not 0 <= s.mode <= MAX or not vector_at(slots[4], table, index.numel, &s.weight) or s.weight != NULL and s.mode != SUM:
+    s.mode, s.padding, s.weight = a.mode.value, a.padding_idx.value, memory(&a.per_sample_weights)
+    if not 0 <= s.mode <= MAX or not numel_is(&a.per_sample_weights, index.numel) or s.weight != NULL and s.mode != SUM:
         return None
     s.entries, s.rows, s.width, count = index.numel, table.shape[0], table.shape[1], offsets.numel
-    s.bags = count - (1 if <object>slots[5] is True else 0)
-    if s.bags < 1 or table.numel == 0 or count and (<int64_t*>offsets.data())[count - 1] > s.entries:
+    s.bags = count - a.include_last_offset.value
+    if s.bags < 1 or count and (<int64_t*>offsets.data())[count - 1] > s.entries:
         return None
     if count > 1 and (<int64_t*>offsets.data())[count - 1] < (<int64_t*>offsets.data())[count - 2]:
         return None
@@ -88,22 +96,17 @@ cdef list _bagged(Op op, PyObject** slots):
     return [out, bag, sizes, best]
 
 
-cdef Layout _bag_back(Op op, PyObject** slots, Layout target):
-    """_embedding_bag_dense_backward(grad_output, indices, bags, sizes, best, per_sample_weights, num_weights, mode, padding_idx,
-    scale_grad_by_freq)"""
-    cdef Layout g = spread_at(slots[0]), index = numbers_at(slots[1]), bag = numbers_at(slots[2]), sizes = numbers_at(slots[3])
-    cdef Layout best = numbers_at(slots[4]), out
+cdef Layout _bag_back(Op op, EmbeddingBagBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, index = <Layout>a.indices.layout, bag = <Layout>a.bags.layout
+    cdef Layout sizes = <Layout>a.sizes.layout, best = <Layout>a.best.layout, out
     cdef Bags s
     cdef int64_t shape[2]
     cdef int64_t i
-    if target is not None or g is None or index is None or bag is None or sizes is None or best is None or <object>slots[9] is not False:
-        return None
-    if not int_at(<object>slots[6], &s.rows) or not int_at(<object>slots[7], &s.mode) or not int_at(<object>slots[8], &s.padding):
-        return None
-    if g.ndim != 2 or g.numel == 0 or index.ndim != 1 or bag.numel != index.numel or sizes.numel != g.shape[0] or s.rows < 1:
+    s.rows, s.mode, s.padding, s.weight = a.num_weights.value, a.mode.value, a.padding_idx.value, memory(&a.per_sample_weights)
+    if not 0 <= s.mode <= MAX or bag.numel != index.numel or sizes.numel != g.shape[0] or s.rows < 1:
         return None
     s.entries, s.bags, s.width = index.numel, g.shape[0], g.shape[1]
-    if not vector_at(slots[5], g, s.entries, &s.weight) or s.mode == MAX and best.numel != g.numel:
+    if not numel_is(&a.per_sample_weights, s.entries) or s.mode == MAX and best.numel != g.numel:
         return None
     s.index, s.bag, s.sizes, s.best = <int64_t*>index.data(), <int64_t*>bag.data(), <int64_t*>sizes.data(), <int64_t*>best.data()
     for i in range(s.entries):
@@ -129,12 +132,12 @@ cdef struct Blocks:
     int64_t out[2]
 
 
-cdef bint _blocks(Blocks* s, PyObject** how) except -1:
+cdef bint _blocks(Blocks* s, const Arg* kernel, const Arg* dilation, const Arg* padding, const Arg* stride) noexcept:
     """How many blocks of (kernel, dilation, padding, stride) there are along both axes; False if something is refused."""
     cdef int i
     cdef int64_t room
-    if not (ints_at(<object>how[0], 2, s.kernel) and ints_at(<object>how[1], 2, s.dilation) and ints_at(<object>how[2], 2, s.padding)
-            and ints_at(<object>how[3], 2, s.stride)):
+    if not (for_axes(kernel, 2, s.kernel) and for_axes(dilation, 2, s.dilation) and for_axes(padding, 2, s.padding)
+            and for_axes(stride, 2, s.stride)):
         return False
     for i in range(2):
         room = s.size[i] + 2 * s.padding[i] - s.dilation[i] * (s.kernel[i] - 1) - 1
@@ -180,16 +183,13 @@ cdef void _columns(Blocks* s, int64_t planes, real* image, real* columns, bint b
                     line += s.out[1]
 
 
-cdef Layout _unfold(Op op, PyObject** slots, Layout target):
-    """im2col(input, kernel, dilation, padding, stride)"""
-    cdef Layout x = spread_at(slots[0]), out
+cdef Layout _unfold(Op op, Unfold* a):
+    cdef Layout x = <Layout>a.input.layout, out
     cdef Blocks s
     cdef int64_t shape[3]
     cdef int64_t planes
-    if target is not None or x is None or x.ndim != 3 and x.ndim != 4 or x.shape[x.ndim - 3] < 1:
-        return None
     s.size[0], s.size[1] = x.shape[x.ndim - 2], x.shape[x.ndim - 1]
-    if not _blocks(&s, slots + 1):
+    if x.shape[x.ndim - 3] < 1 or not _blocks(&s, &a.kernel, &a.dilation, &a.padding, &a.stride):
         return None
     shape[0], shape[1], shape[2] = x.shape[0], x.shape[x.ndim - 3] * s.kernel[0] * s.kernel[1], s.out[0] * s.out[1]
     out = fresh(x.dtype, x.ndim - 1, shape + (4 - x.ndim))
@@ -202,15 +202,12 @@ cdef Layout _unfold(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _fold(Op op, PyObject** slots, Layout target):
-    """col2im(input, size, kernel, dilation, padding, stride)"""
-    cdef Layout x = spread_at(slots[0]), out
+cdef Layout _fold(Op op, Fold* a):
+    cdef Layout x = <Layout>a.input.layout, out
     cdef Blocks s
     cdef int64_t shape[4]
     cdef int64_t each
-    if target is not None or x is None or x.ndim != 2 and x.ndim != 3 or not ints_at(<object>slots[1], 2, s.size):
-        return None
-    if not _blocks(&s, slots + 2):
+    if not for_axes(&a.size, 2, s.size) or not _blocks(&s, &a.kernel, &a.dilation, &a.padding, &a.stride):
         return None
     each = s.kernel[0] * s.kernel[1]
     if x.shape[x.ndim - 2] < 1 or x.shape[x.ndim - 2] % each or x.shape[x.ndim - 1] != s.out[0] * s.out[1]:
@@ -227,34 +224,22 @@ cdef Layout _fold(Op op, PyObject** slots, Layout target):
 
 
 # --- one row for each number ----------------------------------------------------------------------------------------------------
-cdef Layout _numbers(PyObject* slot, int64_t below):
-    """A tensor of int64 in row-major order, each from 0 on and below a limit; or None."""
-    cdef Layout v
+cdef bint _below(Layout v, int64_t limit) noexcept:
+    """Whether all numbers are from 0 on and below a limit."""
     cdef int64_t i
-    cdef int64_t* at
-    if not isinstance(<object>slot, Tensor):
-        return None
-    v = (<Tensor>slot).layout
-    if v.dtype.code != I64 or v.numel == 0 or v.ndim > 30:
-        return None
-    v = in_order(v)
-    at = <int64_t*>v.data()
+    cdef const int64_t* at = <const int64_t*>v.data()
     for i in range(v.numel):
-        if at[i] < 0 or at[i] >= below:
-            return None
-    return v
+        if at[i] < 0 or at[i] >= limit:
+            return False
+    return True
 
 
-cdef Layout _embedding(Op op, PyObject** slots, Layout target):
-    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)"""
-    cdef Layout table = layout_at(slots[0]), numbers, out
+cdef Layout _embedding(Op op, Embedding* a):
+    cdef Layout table = <Layout>a.weight.layout, numbers = <Layout>a.indices.layout, out
     cdef int64_t shape[64]
     cdef int64_t row
     cdef int i
-    if table is None or target is not None or table.ndim != 2 or table.numel == 0 or <object>slots[4] is not False:
-        return None
-    numbers = _numbers(slots[1], table.shape[0])
-    if numbers is None:
+    if not _below(numbers, table.shape[0]):
         return None
     check_dims(numbers.ndim + 1)
     for i in range(numbers.ndim):
@@ -267,19 +252,14 @@ cdef Layout _embedding(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _embedding_back(Op op, PyObject** slots, Layout target):
-    """embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)"""
-    cdef Layout g = floats_at(slots[0]), numbers, out
+cdef Layout _embedding_back(Op op, EmbeddingBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, numbers = <Layout>a.indices.layout, out
     cdef int64_t shape[2]
-    cdef int64_t padding, width
+    cdef int64_t padding = a.padding_idx.value, width = g.shape[g.ndim - 1]
     cdef add_rows_fn f
     cdef bint done
-    if g is None or target is not None or g.ndim < 1 or <object>slots[4] is not False:
-        return None
-    if not int_at(<object>slots[2], shape) or not int_at(<object>slots[3], &padding) or shape[0] < 1:
-        return None
-    numbers, width = _numbers(slots[1], shape[0]), g.shape[g.ndim - 1]
-    if numbers is None or width == 0 or g.numel != numbers.numel * width:
+    shape[0] = a.num_weights.value
+    if shape[0] < 1 or width == 0 or g.numel != numbers.numel * width or not _below(numbers, shape[0]):
         return None
     shape[1] = width
     out = fresh(g.dtype, 2, shape)
@@ -291,9 +271,12 @@ cdef Layout _embedding_back(Op op, PyObject** slots, Layout target):
     return out if done else None
 
 
-offer_many("embedding_bag", _bagged)
-offer("embedding_bag_backward", _bag_back)
-offer("im2col", _unfold)
-offer("col2im", _fold)
-offer("embedding", _embedding)
-offer("embedding_backward", _embedding_back)
+offer_several("embedding_bag", <several_t>_bagged,
+              "weight: float nonempty 2d, indices offsets: int64 1d, per_sample_weights: same optional, sparse: false")
+offer_one("embedding_bag_backward", <one_t>_bag_back, "grad_output: float broadcast nonempty 2d, indices: int64 1d, "
+          "bags sizes best: int64, per_sample_weights: same optional, scale_grad_by_freq: false")
+offer_one("im2col", <one_t>_unfold, "input: float broadcast 3-4d")
+offer_one("col2im", <one_t>_fold, "input: float broadcast 2-3d")
+offer_one("embedding", <one_t>_embedding, "weight: any nonempty 2d, indices: int64 copied nonempty 0-30d, sparse: false")
+offer_one("embedding_backward", <one_t>_embedding_back,
+          "grad_output: float 1d+, indices: int64 copied nonempty 0-30d, scale_grad_by_freq: false")
