@@ -5,12 +5,11 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64
-from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
 from claygrad.native.reduce cimport arranged, reduced, without
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_many, take_loops
+from claygrad.core.dispatch.guard cimport Arg, is_none, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several, take_loops
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -28,6 +27,19 @@ cdef enum:
 
 cdef struct Lines:
     int64_t outer, n, inner
+
+cdef struct Variance:
+    Arg input, dim, keepdim, correction
+cdef struct VectorNorm:
+    Arg input, ord, dim, keepdim, dtype
+cdef struct Dist:
+    Arg input, other, p
+cdef struct Renorm:
+    Arg input, p, dim, maxnorm
+cdef struct LogSumExp:
+    Arg input, dim, keepdim
+cdef struct LogSumExpSlope:
+    Arg grad, input, total
 
 
 cdef bint _reduces(Layout x, object dim) noexcept:
@@ -48,19 +60,17 @@ cdef bint _single(Layout x, object dim) noexcept:
 
 
 # --- variance ------------------------------------------------------------------------------------------------------------
-cdef list _moments(Op op, PyObject** slots):
-    """var_mean(input, dim, keepdim, correction), std_mean(...)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, variance, mean
+cdef list _moments(Op op, Variance* a):
+    cdef Layout x = <Layout>a.input.layout, from_, variance, mean
     cdef variance_fn f = <variance_fn>op.kernels[x.dtype.code]
-    cdef object dim = <object>slots[1], correction = <object>slots[3]
-    cdef bint keep = <object>slots[2] is True, done
-    cdef double less
+    cdef object dim = <object>a.dim.given
+    cdef bint keep = a.keepdim.value, done
+    cdef double less = a.correction.real
     cdef int64_t i
     cdef Lines s
-    if f == NULL or not _reduces(x, dim) or (type(correction) is not int and type(correction) is not float):
+    if not _reduces(x, dim):
         return None
     from_ = arranged(x, dim, False, &s.outer, &s.n, &s.inner)
-    less = correction
     if from_ is None or not s.n - less > 0:
         return None
     variance, mean = without(x.dtype, x, dim, keep), without(x.dtype, x, dim, keep)
@@ -82,9 +92,8 @@ cdef list _moments(Op op, PyObject** slots):
     return [variance, mean]
 
 
-cdef Layout _variance(Op op, PyObject** slots, Layout target):
-    """var(input, dim, keepdim, correction), std(...)"""
-    cdef list both = _moments(op, slots)
+cdef Layout _variance(Op op, Variance* a):
+    cdef list both = _moments(op, a)
     return None if both is None else <Layout>both[0]
 
 
@@ -104,21 +113,17 @@ _scale[0], _scale[1] = <scale_fn>find(b"combine", b"scale", F32), <scale_fn>find
 cdef double SHORT = 1e-7                 # as in claygrad/ops/linalg_distance.py
 
 
-cdef Layout _norm(Op op, PyObject** slots, Layout target):
-    """vector_norm(input, ord, dim, keepdim, dtype)"""
-    if <object>slots[4] is not None and <object>slots[4] is not (<Tensor><object>slots[0]).layout.dtype:
+cdef Layout _norm(Op op, VectorNorm* a):
+    cdef Layout x = <Layout>a.input.layout
+    if not is_none(&a.dtype) and a.dtype.given != <PyObject*>x.dtype:
         return None
-    return _norm_of((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3] is True)
+    return _norm_of(x, a.ord.real, <object>a.dim.given, a.keepdim.value)
 
 
-cdef Layout _norm_of(Layout x, object order, object dim, bint keep):
-    cdef double p
+cdef Layout _norm_of(Layout x, double p, object dim, bint keep):
     cdef int which
-    if x.dtype.code != F32 and x.dtype.code != F64:
+    if not _reduces(x, dim):
         return None
-    if type(order) is not int and type(order) is not float or not _reduces(x, dim):
-        return None
-    p = order
     if _single(x, dim):                # no power, which could overflow
         p = 1 if p != 0 else p
     which = 0 if p == 2 else 1 if p == 1 else 2 if p == INFINITY else 3 if p == -INFINITY else 4 if p == 0 else -1
@@ -153,38 +158,26 @@ cdef Layout _power_norm(Layout x, object dim, bint keep, double p):
     return out
 
 
-cdef Layout _distance(Op op, PyObject** slots, Layout target):
-    """dist(input, other, p)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, gap
-    if x.dtype is not y.dtype or (x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(x, y) or x.numel == 0:
-        return None
-    if not x.contiguous or not y.contiguous:
+cdef Layout _distance(Op op, Dist* a):
+    cdef Layout x = <Layout>a.input.layout, y = <Layout>a.other.layout, gap
+    if not same_shape(x, y):
         return None
     gap = fresh_like(x)
     with nogil:
         _subtract[x.dtype.code == F64](x.data(), y.data(), gap.data(), x.numel, 0)
-    return _norm_of(gap, <object>slots[2], None, False)
+    return _norm_of(gap, a.p.real, None, False)
 
 
-cdef Layout _renorm(Op op, PyObject** slots, Layout target):
-    """renorm(input, p, dim, maxnorm)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, size, out
-    cdef object most = <object>slots[3]
+cdef Layout _renorm(Op op, Renorm* a):
+    cdef Layout x = <Layout>a.input.layout, size, out
     cdef int64_t outer = 1, inner = 1, k, n
-    cdef double limit
+    cdef double limit = a.maxnorm.real
     cdef float single
     cdef double scale
-    cdef int d, j
-    if target is not None or type(<object>slots[2]) is not int or x.ndim < 2 or not x.contiguous:
+    cdef int d = a.dim.value + x.ndim if a.dim.value < 0 else a.dim.value, j
+    if not a.p.real > 0 or d < 0 or d >= x.ndim or limit < 0:
         return None
-    if (type(most) is not int and type(most) is not float) or not <object>slots[1] > 0:
-        return None
-    d = <object>slots[2]
-    d = d + x.ndim if d < 0 else d
-    limit = most
-    if d < 0 or d >= x.ndim or limit < 0:
-        return None
-    size = _norm_of(x, <object>slots[1], tuple([j for j in range(x.ndim) if j != d]), False)
+    size = _norm_of(x, a.p.real, tuple([j for j in range(x.ndim) if j != d]), False)
     if size is None:
         return None
     for j in range(x.ndim):
@@ -206,18 +199,17 @@ cdef Layout _renorm(Op op, PyObject** slots, Layout target):
 
 
 # --- sums of exponentials ------------------------------------------------------------------------------------------------
-cdef Layout _log_sums(Op op, PyObject** slots, Layout target):
-    """logsumexp(input, dim, keepdim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, from_, out
+cdef Layout _log_sums(Op op, LogSumExp* a):
+    cdef Layout x = <Layout>a.input.layout, from_, out
     cdef log_sums_fn f = <log_sums_fn>op.kernels[x.dtype.code]
-    cdef object dim = <object>slots[1]
+    cdef object dim = <object>a.dim.given
     cdef Lines s
-    if f == NULL or not _reduces(x, dim):
+    if not _reduces(x, dim):
         return None
     from_ = arranged(x, dim, False, &s.outer, &s.n, &s.inner)
     if from_ is None:
         return None
-    out = without(x.dtype, x, dim, <object>slots[2] is True)
+    out = without(x.dtype, x, dim, a.keepdim.value)
     if s.inner > 1:
         with nogil:
             reduce_lines(<reduce_fn>op.number_kernels[x.dtype.code], from_.data(), out.data(), s.outer, s.n, s.inner)
@@ -229,19 +221,11 @@ cdef Layout _log_sums(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _log_slope(Op op, PyObject** slots, Layout target):
-    """logsumexp_slope(grad, input, total)"""
-    cdef Layout g = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout
-    cdef Layout total = (<Tensor><object>slots[2]).layout, out
+cdef Layout _log_slope(Op op, LogSumExpSlope* a):
+    cdef Layout g = <Layout>a.grad.layout, x = <Layout>a.input.layout, total = <Layout>a.total.layout, out
     cdef log_slope_fn f = <log_slope_fn>op.kernels[x.dtype.code]
-    if f == NULL or g.dtype is not x.dtype or total.dtype is not x.dtype or x.numel == 0:
+    if g.numel != total.numel or x.numel % total.numel:
         return None
-    if not x.contiguous or not total.contiguous or g.numel != total.numel or x.numel % total.numel:
-        return None
-    if not g.contiguous:
-        out = fresh_like(g)
-        write_layout(out, g)
-        g = out
     out = fresh_like(x)
     if x.numel > RELEASE:
         with nogil:
@@ -257,10 +241,10 @@ cdef int _loops_of_sums(Op op) except -1:
     return 0
 
 
-offer_many("moments", _moments).loops = (b"variance", b"variance")
-offer("variance", _variance).loops = (b"variance", b"variance")
-offer("vector_norm", _norm)
-offer("dist", _distance)
-offer("renorm", _renorm)
-offer("logsumexp", _log_sums).ready = _loops_of_sums
-offer("logsumexp_slope", _log_slope).loops = (b"scan", b"logsumexp_slope")
+offer_several("moments", <several_t>_moments, "input: kernel strided, dim: raw, correction: float").loops = (b"variance", b"variance")
+offer_one("variance", <one_t>_variance, "input: kernel strided, dim: raw, correction: float").loops = (b"variance", b"variance")
+offer_one("vector_norm", <one_t>_norm, "input: float strided, ord: float, dim: raw")
+offer_one("dist", <one_t>_distance, "input: float nonempty, other: same, p: float")
+offer_one("renorm", <one_t>_renorm, "input: float 2d+, p maxnorm: float")
+offer_one("logsumexp", <one_t>_log_sums, "input: kernel strided, dim: raw").ready = _loops_of_sums
+offer_one("logsumexp_slope", <one_t>_log_slope, "grad: kernel copied, input total: same nonempty").loops = (b"scan", b"logsumexp_slope")
