@@ -1,16 +1,15 @@
 """Native forms of L D L^T of small symmetric matrices: D has blocks of one or two rows, chosen by Bunch and Kaufman's rule, and
 pivots are as LAPACK has them: the row exchanged with, from 1, negative for both rows of a block of two."""
-from cpython.object cimport PyObject
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport abs
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64, I32, of_code
+from claygrad.core.data.dtype cimport F32, I32, of_code
 from claygrad.native.linalg cimport all_finite
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_many
+from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
+from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 ctypedef fused real:
     float
@@ -146,14 +145,18 @@ cdef Layout _in_columns(Layout v):
 
 
 cdef bint _small(Layout a) noexcept:
-    """Square matrices of real numbers, one or a contiguous stack of them."""
-    return ((a.dtype.code == F32 or a.dtype.code == F64) and a.ndim >= 2 and a.numel > 0
-            and a.shape[a.ndim - 1] == a.shape[a.ndim - 2] and a.shape[a.ndim - 1] <= FEW and (a.ndim == 2 or a.contiguous))
+    """Square matrices, one or a contiguous stack of them."""
+    return a.shape[a.ndim - 1] == a.shape[a.ndim - 2] and a.shape[a.ndim - 1] <= FEW and (a.ndim == 2 or a.contiguous)
 
 
-cdef list _ldl(Op op, PyObject** slots):
-    """linalg.ldl_factor_ex(input, hermitian, check_errors)"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, out, pivots, info
+cdef struct Ldl:
+    Arg input, hermitian, check_errors
+cdef struct LdlSolve:
+    Arg LD, pivots, B, hermitian
+
+
+cdef list _ldl(Op op, Ldl* given):
+    cdef Layout a = <Layout>given.input.layout, out, pivots, info
     cdef int64_t t, n
     cdef int32_t failed
     if not _small(a):
@@ -168,21 +171,17 @@ cdef list _ldl(Op op, PyObject** slots):
         else:
             failed = _factor(<double*>out.data() + t * n * n, n, <int32_t*>pivots.data() + t * n)
         (<int32_t*>info.data())[t] = failed
-        if failed and <object>slots[2] is True:
+        if failed and given.check_errors.value:
             return None                                      # refused by the declaration
     return [out, pivots, info]
 
 
-cdef Layout _ldl_solve(Op op, PyObject** slots, Layout target):
-    """linalg.ldl_solve(LD, pivots, B, hermitian) of one matrix"""
-    cdef Layout a = (<Tensor><object>slots[0]).layout, pivots = (<Tensor><object>slots[1]).layout
-    cdef Layout b = (<Tensor><object>slots[2]).layout, out
-    cdef int n, k
+cdef Layout _ldl_solve(Op op, LdlSolve* given):
+    """Of one matrix."""
+    cdef Layout a = <Layout>given.LD.layout, pivots = <Layout>given.pivots.layout, b = <Layout>given.B.layout, out
+    cdef int n = a.shape[0], k
     cdef const int32_t* at
-    if not _small(a) or a.ndim != 2 or b.ndim != 2 or b.dtype is not a.dtype or b.numel == 0:
-        return None
-    n = a.shape[0]
-    if pivots.dtype.code != I32 or pivots.ndim != 1 or not pivots.contiguous or pivots.shape[0] != n or b.shape[0] != n:
+    if not _small(a) or pivots.shape[0] != n or b.shape[0] != n:
         return None
     at, k = <const int32_t*>pivots.data(), 0
     while k < n:                                             # rows there are, and blocks of two are whole
@@ -197,5 +196,5 @@ cdef Layout _ldl_solve(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer_many("ldl", _ldl)
-offer("ldl_solve", _ldl_solve)
+offer_several("ldl", <several_t>_ldl, "input: float strided nonempty 2d+")
+offer_one("ldl_solve", <one_t>_ldl_solve, "LD: float strided nonempty 2d, pivots: int32 1d, B: same strided nonempty 2d")
