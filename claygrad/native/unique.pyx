@@ -1,5 +1,4 @@
 """Native forms of distinct values: of all elements, or of neighbours. NaN equals nothing."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -7,8 +6,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.native.reduce cimport arranged
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_many
+from claygrad.core.dispatch.guard cimport Arg, several_t
+from claygrad.core.dispatch.registry cimport offer_several
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
@@ -49,8 +48,6 @@ cdef list _distinct(Layout x, bint sorted_first, bint with_inverse):
     cdef int64_t* at = NULL
     cdef int64_t* to = NULL
     cdef bint done = True
-    if (x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64) or x.numel == 0:
-        return None
     from_ = arranged(x, None, True, &outer, &n, &inner)
     if from_ is None:
         return None
@@ -79,17 +76,19 @@ cdef list _distinct(Layout x, bint sorted_first, bint with_inverse):
     return [values, inverse, counts]
 
 
-cdef list _unique(Op op, PyObject** slots):
-    """_unique2(input, sorted, return_inverse, return_counts)"""
-    return _distinct((<Tensor><object>slots[0]).layout, True, <object>slots[2] is True)
+cdef struct Unique:
+    Arg input, sorted, return_inverse, return_counts
+cdef struct Consecutive:
+    Arg input, return_inverse, return_counts, dim
 
 
-cdef list _neighbours(Op op, PyObject** slots):
-    """unique_consecutive(input, return_inverse, return_counts, dim)"""
-    if <object>slots[3] is not None:
-        return None
-    return _distinct((<Tensor><object>slots[0]).layout, False, <object>slots[1] is True)
+cdef list _unique(Op op, Unique* a):
+    return _distinct(<Layout>a.input.layout, True, a.return_inverse.value)
 
 
-offer_many("distinct", _unique)
-offer_many("distinct_neighbours", _neighbours)
+cdef list _neighbours(Op op, Consecutive* a):
+    return _distinct(<Layout>a.input.layout, False, a.return_inverse.value)
+
+
+offer_several("distinct", <several_t>_unique, "input: float int64 strided nonempty")
+offer_several("distinct_neighbours", <several_t>_neighbours, "input: float int64 strided nonempty, dim: none")
