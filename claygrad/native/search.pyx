@@ -1,6 +1,5 @@
 """Native forms of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
 None: the declaration decides, and says what is wrong."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -10,9 +9,9 @@ from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, in_order
-from claygrad.native.rearrange cimport some
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.guard cimport Arg, is_none, memory, numel_is, one_t
+from claygrad.core.dispatch.registry cimport offer_one
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept
@@ -24,11 +23,20 @@ cdef extern from "index/dense.hpp" namespace "clay" nogil:
     search_fn find_search(int dtype) noexcept
 
 
-cdef Layout _at(PyObject* slot):
-    """Of a tensor, or None."""
-    if not isinstance(<object>slot, Tensor):
-        return None
-    return (<Tensor><object>slot).layout
+cdef struct SearchSorted:
+    Arg sorted_sequence, input, out_int32, right, side, sorter
+cdef struct Bucketize:
+    Arg input, boundaries, out_int32, right
+cdef struct OneHot:
+    Arg input, num_classes
+cdef struct Trace:
+    Arg input
+cdef struct Cross:
+    Arg input, other, dim
+cdef struct Histc:
+    Arg input, bins, min, max
+cdef struct Histogram:
+    Arg input, edges, weight, even
 
 
 cdef Layout _found(Layout rows, Layout values, bint right):
@@ -37,14 +45,12 @@ cdef Layout _found(Layout rows, Layout values, bint right):
     cdef Layout out
     cdef int64_t n, count, i
     cdef int last
-    if rows is None or values is None or rows.dtype is not values.dtype or rows.ndim == 0 or not rows.contiguous:
-        return None
     f, last = find_search(rows.dtype.code), rows.ndim - 1
     n = rows.shape[last]
     if n == 0 and values.numel:
         return None
     count = rows.numel // n if n else 0
-    if f == NULL or not values.contiguous or last > 0 and values.ndim != rows.ndim:
+    if f == NULL or last > 0 and values.ndim != rows.ndim:
         return None
     for i in range(last):
         if rows.shape[i] != values.shape[i]:
@@ -62,35 +68,24 @@ cdef Layout _found(Layout rows, Layout values, bint right):
     return out
 
 
-cdef Layout _searchsorted(Op op, PyObject** slots, Layout target):
-    """searchsorted(sorted_sequence, input, *, out_int32, right, side, sorter)"""
-    cdef object side = <object>slots[4]
-    if target is not None or <object>slots[2] is True or <object>slots[5] is not None:
+cdef Layout _searchsorted(Op op, SearchSorted* a):
+    cdef bint sided = not is_none(&a.side)
+    if sided and a.side.value == 0 and a.right.value:
         return None
-    if side is not None and (side != "right" and side != "left" or side == "left" and <object>slots[3] is True):
-        return None
-    return _found(_at(slots[0]), _at(slots[1]), <object>slots[3] is True or side == "right")
+    return _found(<Layout>a.sorted_sequence.layout, <Layout>a.input.layout, a.right.value or sided and a.side.value == 1)
 
 
-cdef Layout _bucketize(Op op, PyObject** slots, Layout target):
-    """bucketize(input, boundaries, *, out_int32, right)"""
-    cdef Layout edges = _at(slots[1])
-    if target is not None or <object>slots[2] is True or edges is None or edges.ndim != 1:
-        return None
-    return _found(edges, _at(slots[0]), <object>slots[3] is True)
+cdef Layout _bucketize(Op op, Bucketize* a):
+    return _found(<Layout>a.boundaries.layout, <Layout>a.input.layout, a.right.value)
 
 
-cdef Layout _one_hot(Op op, PyObject** slots, Layout target):
-    """one_hot(input, num_classes)"""
-    cdef Layout x = some(slots[0]), out
+cdef Layout _one_hot(Op op, OneHot* a):
+    cdef Layout x = <Layout>a.input.layout, out
     cdef int64_t shape[64]
-    cdef int64_t i, most = -1, n
+    cdef int64_t i, most = -1, n = a.num_classes.value
     cdef const int64_t* at
-    if target is not None or x is None or x.dtype.code != I64 or x.ndim > 62 or type(<object>slots[1]) is not int:
+    if n < -1:
         return None
-    if not -1 <= <object>slots[1] < 0x40000000:
-        return None
-    x, n = in_order(x), <object>slots[1]
     at = <const int64_t*>x.data()
     for i in range(x.numel):
         if at[i] < 0:
@@ -108,15 +103,12 @@ cdef Layout _one_hot(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _trace(Op op, PyObject** slots, Layout target):
-    """trace(input)"""
-    cdef Layout x = some(slots[0]), out
+cdef Layout _trace(Op op, Trace* a):
+    cdef Layout x = <Layout>a.input.layout, out
     cdef int64_t i, n, step
     cdef uint64_t whole = 0                        # sums of whole numbers wrap around
     cdef double total = 0
     cdef char* data
-    if target is not None or x is None or x.ndim != 2:
-        return None
     n, step, data = min(x.shape[0], x.shape[1]), x.strides[0] + x.strides[1], x.data()
     if x.dtype.code == F32:
         for i in range(n):
@@ -124,11 +116,9 @@ cdef Layout _trace(Op op, PyObject** slots, Layout target):
     elif x.dtype.code == F64:
         for i in range(n):
             total += (<double*>data)[i * step]
-    elif x.dtype.code == I64:
+    else:
         for i in range(n):
             whole += (<uint64_t*>data)[i * step]
-    else:
-        return None
     out = fresh(x.dtype, 0, NULL)
     if x.dtype.code == F32:
         (<float*>out.data())[0] = <float>total
@@ -139,18 +129,14 @@ cdef Layout _trace(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _cross(Op op, PyObject** slots, Layout target):
-    """linalg.cross(input, other, *, dim)"""
-    cdef Layout x = some(slots[0]), y = some(slots[1]), out
+cdef Layout _cross(Op op, Cross* a):
+    cdef Layout x = <Layout>a.input.layout, y = <Layout>a.other.layout, out
     cdef int64_t shape[64]
     cdef int64_t inner = 1
     cdef int i, d, ndim
-    if target is not None or x is None or y is None or x.dtype is not y.dtype or x.ndim != y.ndim or x.ndim == 0:
+    if x.ndim != y.ndim or not -x.ndim <= a.dim.value < x.ndim:
         return None
-    if (x.dtype.code != F32 and x.dtype.code != F64) or type(<object>slots[2]) is not int or not -x.ndim <= <object>slots[2] < x.ndim:
-        return None
-    d = <object>slots[2]
-    d = d + x.ndim if d < 0 else d
+    d = a.dim.value + x.ndim if a.dim.value < 0 else a.dim.value
     ndim = common(x, y, shape)
     if ndim < 0 or x.shape[d] != 3 or y.shape[d] != 3:
         return None
@@ -174,20 +160,13 @@ cdef void _ends(Layout x, double* low, double* high):
     low[0], high[0] = found[0], found[1]
 
 
-cdef Layout _histc(Op op, PyObject** slots, Layout target):
-    """histc(input, bins, min, max) between two ends, or those of the elements"""
-    cdef Layout x = some(slots[0]), out
-    cdef object low = <object>slots[2], high = <object>slots[3]
-    cdef int64_t bins
-    cdef double a, b
-    if target is not None or x is None or (x.dtype.code != F32 and x.dtype.code != F64) or type(<object>slots[1]) is not int:
+cdef Layout _histc(Op op, Histc* given):
+    """Between two ends, or those of the elements."""
+    cdef Layout x = <Layout>given.input.layout, out
+    cdef int64_t bins = given.bins.value
+    cdef double a = given.min.real, b = given.max.real
+    if not 0 < bins < 0x1000000:
         return None
-    if (type(low) is not int and type(low) is not float) or (type(high) is not int and type(high) is not float):
-        return None
-    if not 0 < <object>slots[1] < 0x1000000:
-        return None
-    bins, a, b = <object>slots[1], low, high
-    x = in_order(x)
     if a == b:
         _ends(x, &a, &b)
     if not <float>a < <float>b or not (b - a) * bins < 3e38 or b > 3e38 or a < -3e38:       # no end, width or place overflows
@@ -198,20 +177,18 @@ cdef Layout _histc(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _histogram(Op op, PyObject** slots, Layout target):
-    """(input, edges, weight, even): rows counted by boxes"""
-    cdef Layout x = some(slots[0]), weight = some(slots[2]), line, out, sums
-    cdef list edges = list(<object>slots[1]), held = []
+cdef Layout _histogram(Op op, Histogram* a):
+    """Rows counted by boxes."""
+    cdef Layout x = <Layout>a.input.layout, line, out, sums
+    cdef list edges = list(<object>a.edges.given), held = []
     cdef const void* lines[16]
     cdef int64_t boxes[16]
     cdef int64_t i, count = 1
     cdef int axes = <int>len(edges)
     cdef double* total
-    cdef const void* weights = NULL
-    cdef bint even = <object>slots[3] is True
-    if x is None or x.dtype.code != F32 and x.dtype.code != F64 or x.ndim != 2 or not 0 < axes <= 16 or x.shape[1] != axes:
-        return None
-    if <object>slots[2] is not None and (weight is None or weight.dtype is not x.dtype or weight.numel != x.shape[0]):
+    cdef const void* weights = memory(&a.weight)
+    cdef bint even = a.even.value
+    if not 0 < axes <= 16 or x.shape[1] != axes or not numel_is(&a.weight, x.shape[0]):
         return None
     for i in range(axes):
         line = (<Tensor>edges[i]).layout
@@ -223,13 +200,9 @@ cdef Layout _histogram(Op op, PyObject** slots, Layout target):
         count *= boxes[i]
         if count > 0x10000000:
             return None
-    x = in_order(x)
-    weight = None if weight is None else in_order(weight)
     out = fresh(x.dtype, axes, boxes)
     sums = out if x.dtype.code == F64 else fresh(of_code(F64), axes, boxes)
     total = <double*>sums.data()
-    if weight is not None:
-        weights = weight.data()
     with nogil:
         memset(total, 0, count * sizeof(double))
         count_boxes(x.dtype.code, x.data(), x.shape[0], axes, lines, boxes, weights, even, total)
@@ -238,10 +211,11 @@ cdef Layout _histogram(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("searchsorted", _searchsorted)
-offer("bucketize", _bucketize)
-offer("one_hot", _one_hot)
-offer("trace", _trace)
-offer("cross", _cross)
-offer("histc", _histc)
-offer("histogram", _histogram)
+offer_one("searchsorted", <one_t>_searchsorted,
+          "sorted_sequence: any 1d+, input: same, out_int32: false, side: left|right optional, sorter: none")
+offer_one("bucketize", <one_t>_bucketize, "input: any, boundaries: same 1d, out_int32: false")
+offer_one("one_hot", <one_t>_one_hot, "input: int64 copied nonempty 0-62d")
+offer_one("trace", <one_t>_trace, "input: float int64 strided nonempty 2d")
+offer_one("cross", <one_t>_cross, "input: float strided nonempty 1d+, other: same strided nonempty")
+offer_one("histc", <one_t>_histc, "input: float copied nonempty, min max: float")
+offer_one("histogram", <one_t>_histogram, "input: float copied nonempty 2d, weight: same copied nonempty optional")
