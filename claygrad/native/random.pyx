@@ -182,8 +182,16 @@ cdef Generator _pick_for(object generator, device where):
         return generator_of(where)
     g = <Generator?>generator
     if g.where is not where:
-        raise RuntimeError(f"Expected a '{where}' device type for generator but found '{g.where}'")
+        _refuse(g, where)
     return g
+
+
+cdef int _refuse(Generator g, device where) except -1:
+    """A generator of another device than the numbers are for."""
+    if g.where.type == where.type:
+        raise RuntimeError(f"Expected a '{where}' generator device but found '{g.where}'")
+    raise RuntimeError(f"Expected a '{where.type}' device type for generator but found '{g.where.type}'\n"
+                       f"  make it there: Generator(device={where.type!r}); or leave it out")
 
 
 cdef Layout _beside(Layout v):
@@ -354,6 +362,8 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     if record:
         node = record_inputs(op, slots)
     if v.storage.where.kind == CPU:
+        if g.where.kind == ACCELERATOR:
+            _refuse(g, cpu)
         v.storage.before_write()
         if v.bits:
             made = fresh_like(v)
@@ -418,6 +428,8 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     for key, value in named.items():
         if key == "generator" and isinstance(value, Generator):
             g = <Generator>value
+            if g.where.kind == ACCELERATOR:
+                return None
         elif key == "dtype" and kind_of_number is None and isinstance(value, dtype) \
                 and (<dtype>value).category >= CAT_FLOAT:
             d = <dtype>value

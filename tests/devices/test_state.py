@@ -52,7 +52,7 @@ def test_a_generator_draws_for_its_own_device(there):
     generator.set_state(state)
     assert torch.equal(torch.randn(3, device=there, generator=generator), y)
     assert not torch.equal(x, y)
-    with pytest.raises(RuntimeError, match=f"Expected a '{there}:0' device type for generator but found 'cpu'"):
+    with pytest.raises(RuntimeError, match=f"Expected a '{there}' device type for generator but found 'cpu'"):
         torch.zeros(3, device=there).normal_(generator=torch.Generator())
 
 
@@ -170,6 +170,17 @@ def test_the_module_of_the_accelerator(strict):
         assert torch.zeros(1, device=strict).device.index == 1
     assert torch.device(1) == torch.device(strict, 1)
     assert torch.accelerator.memory_allocated() >= 0
+
+
+@pytest.mark.parametrize("draw", [lambda **how: torch.rand(2, **how), lambda **how: torch.randint(3, (2,), **how),
+                                  lambda **how: torch.empty(2, device=how.get("device")).normal_(generator=how["generator"])])
+def test_a_generator_of_another_device_is_refused(draw, there):
+    mine, other = torch.Generator(device=there), torch.Generator()
+    assert draw(generator=mine, device=there).device.type == there
+    with pytest.raises(RuntimeError, match=f"Expected a 'cpu' device type for generator but found '{there}'"):
+        draw(generator=mine)
+    with pytest.raises(RuntimeError, match=f"Expected a '{there}' device type for generator but found 'cpu'"):
+        draw(generator=other, device=there)
 
 
 def test_types_that_are_not_there():
