@@ -362,7 +362,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     if record:
         node = record_inputs(op, slots)
     if v.storage.where.kind == CPU:
-        if g.where.kind == ACCELERATOR:
+        if g.where is not cpu:
             _refuse(g, cpu)
         v.storage.before_write()
         if v.bits:
@@ -428,7 +428,7 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     for key, value in named.items():
         if key == "generator" and isinstance(value, Generator):
             g = <Generator>value
-            if g.where.kind == ACCELERATOR:
+            if g.where is not cpu:
                 return None
         elif key == "dtype" and kind_of_number is None and isinstance(value, dtype) \
                 and (<dtype>value).category >= CAT_FLOAT:

@@ -92,7 +92,8 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         dims = w.ndim - 2
         how = settings(dims, stride, padding, dilation)
         if transposed:
-            size = transposed_sizes(x.shape[2:], w.shape[2:], *how, spread_out("", output_padding, dims))
+            extra = spread_out("", output_padding, dims)
+            size = transposed_sizes(x.shape[2:], w.shape[2:], how[0], how[1], how[2], extra)
             if min(size) < 1:
                 return None
             made = input_grad(xp, kind, x, w, size, how, groups)
@@ -112,7 +113,7 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         g, w = arrays
         dims = w.ndim - 2
         how = settings(dims, stride, padding, dilation)
-        size = transposed_sizes(g.shape[2:], w.shape[2:], *how, spread_out("", spare, dims))
+        size = transposed_sizes(g.shape[2:], w.shape[2:], how[0], how[1], how[2], spread_out("", spare, dims))
         if min(size) < 1:
             return None
         return same_format(xp, input_grad(xp, kind, g, w, size, how, groups), grad_output, weight)
@@ -125,7 +126,7 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         g, x = arrays
         (n, o), c, out = g.shape[:2], x.shape[1], g.shape[2:]
         how = settings(len(kernel), stride, padding, dilation)
-        total = None
+        total: Any = None
         for low, high in blocks(n, c * prod(kernel) * prod(out) * x.dtype.itemsize):
             columns = windows_of(xp, kind, x[low:high], groups, out, kernel, how)
             if columns.shape[-1] != prod(out):

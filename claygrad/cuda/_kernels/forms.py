@@ -317,8 +317,8 @@ def _pools(run: Kernels) -> dict[str, Callable[..., Any]]:
     def windows(size: Any, out: Any, kernel: Any, stride: Any, padding: Any) -> list[int]:
         return [*three(size, 1), *three(out, 1), *three(kernel, 1), *three(stride, 1), *three(padding, 0)]
 
-    def largest(xp: Any, input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool,
-                indices: bool) -> Any:
+    def largest(xp: Any, indices: bool, input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any,
+                ceil: bool) -> Any:
         kind, dims = kind_of(input), len(kernel)
         if kind is None or not input.size:
             return None
@@ -366,8 +366,8 @@ def _pools(run: Kernels) -> dict[str, Callable[..., Any]]:
                  *windows(shape[-dims:], g.shape[-dims:], kernel, stride, padding), include, divisor or 0)
         return same_format(xp, out, grad_output)
 
-    return {"_max_pool": lambda xp, *args: largest(xp, *args, False),
-            "_max_pool_with_indices": lambda xp, *args: largest(xp, *args, True),
+    return {"_max_pool": lambda xp, *args: largest(xp, False, *args),
+            "_max_pool_with_indices": lambda xp, *args: largest(xp, True, *args),
             "_max_pool_backward": max_pool_backward, "_avg_pool": avg_pool, "_avg_pool_backward": avg_pool_backward}
 
 

@@ -27,7 +27,7 @@ class Steps:
     def __init__(self, table: Table, kernels: Any) -> None:
         self.table, self.kernels = table, kernels
 
-    def _lines(self, columns: Sequence[Sequence[Tensor | None]]) -> list[list[Any]] | None:
+    def _lines(self, columns: Sequence[Sequence[Any]]) -> list[list[Any]] | None:
         """For each parameter its arrays: its own, the gradient's, the states'. None: they do not fit."""
         where, lines = columns[0][0].device, []
         if differentiated(*(t for column in columns for t in column if t is not None)):
@@ -42,7 +42,7 @@ class Steps:
             lines.append(arrays)
         return lines
 
-    def _run(self, name: str, columns: Sequence[Sequence[Tensor]], numbers: Callable[[int], tuple[float, float]],
+    def _run(self, name: str, columns: Sequence[Sequence[Any]], numbers: Callable[[int], tuple[float, float]],
              *rest: Any) -> bool:
         lines = self._lines(columns)
         if lines is None:
@@ -51,29 +51,29 @@ class Steps:
             for i, t in enumerate(tensors):
                 if i != 1:                                       # the gradient is only read
                     prepare_write(t)
-        lines = self._lines(columns)                             # a write may have moved memory that others had saved
+        lines = self._lines(columns) or []                       # a write may have moved memory that others had saved
         together = defaultdict(list)
-        for i, arrays in enumerate(lines or []):
+        for i, arrays in enumerate(lines):
             if arrays[0].size:
                 together[kind_of(arrays[0])].append(i)
-        index = columns[0][0].device.index
+        index: int = columns[0][0].device.index
         with self.table.on(index):
             for kind, members in together.items():
-                tensors = np.zeros((len(members), 5), np.uint64)
+                addresses = np.zeros((len(members), 5), np.uint64)
                 facts = np.zeros((len(members), 3), np.int64)
                 for row, i in enumerate(members):
-                    for k, array in enumerate(lines[i]):         # type: ignore[index]
-                        tensors[row, k] = self.table.pointer(array)
-                    facts[row, 0] = lines[i][0].size             # type: ignore[index]
+                    for k, array in enumerate(lines[i]):
+                        addresses[row, k] = self.table.pointer(array)
+                    facts[row, 0] = lines[i][0].size
                     facts[row, 1:] = np.array(numbers(i), np.float64).view(np.int64)
                 blocks = min(BLOCKS, -(-int(facts[:, 0].max()) // THREADS))
                 self.kernels.run("optim", f"{name}_{kind}", (blocks, len(members)), THREADS,
-                                 self.table.from_host(tensors, index), self.table.from_host(facts, index), *rest)
+                                 self.table.from_host(addresses, index), self.table.from_host(facts, index), *rest)
         return True
 
     def sgd(self, params: list[Tensor], grads: list[Tensor], buffers: list[Tensor | None], lr: float, momentum: float,
             damping: float, decay: float, nesterov: bool, maximize: bool) -> bool:
-        columns = [params, grads, buffers] if momentum != 0 else [params, grads]
+        columns: list[list[Any]] = [params, grads, buffers] if momentum != 0 else [params, grads]
         return self._run("sgd", columns, lambda i: (-lr, 0.0), momentum, damping, decay, nesterov, maximize)
 
     def adam(self, params: list[Tensor], grads: list[Tensor], averages: list[Tensor], squares: list[Tensor],
