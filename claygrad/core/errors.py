@@ -53,8 +53,10 @@ class Lacking(NotImplementedError, AttributeError):
     """Something that the array module of an accelerator has not."""
 
 
-def check_data(tensor: Any, data: Any) -> None:
+def check_data(tensor: Any, data: Any, is_tensor: bool) -> None:
     """Refuse a `.data` that the tensor cannot take over."""
+    if not is_tensor:
+        raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
     if tensor.requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     if data.is_meta != tensor.is_meta or data.layout is not tensor.layout:

@@ -271,10 +271,10 @@ cdef class Tensor:
 
     @data.setter
     def data(self, value):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        cdef Tensor t = <Tensor>value
-        refusals.check_data(self, t)
+        refusals.check_data(self, value, isinstance(value, Tensor))
+        cdef Tensor t = <Tensor?>value
+        if self.base is not None:
+            LATE["keep_place"](self, t)
         if t.layout.storage is not self.layout.storage:
             keep_counter(self)
         if self.accumulator != NULL and (not same_shape(self.layout, t.layout)
@@ -595,13 +595,11 @@ cdef class Tensor:
         if not isinstance(data, Tensor) or not isinstance(require_grad, bool):
             raise refusals.not_made(data, require_grad, isinstance(data, Tensor))
         source = <Tensor>data
-        if require_grad and source.layout.dtype.category < CAT_FLOAT:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         out = bare_of(cls)
         out.layout = source.layout
         out.counter = source.counter
         out.inference = source.inference
-        out.leaf_grad = require_grad
+        _set_requires_grad(out, require_grad, "Only Tensors of floating point and complex dtype can require gradients", False)
         return mark_made(out)
 
     @staticmethod

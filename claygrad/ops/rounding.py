@@ -132,7 +132,7 @@ def sgn_grad(g, input, out):
     if not input.dtype.is_complex:
         return zeros(g)
     size = input.abs()
-    return ((g - (g * out.conj()).real * out) / size).masked_fill(size == 0, 0)
+    return ((g - g.conj() * out * out) / (2 * size)).masked_fill(size == 0, 0)
 
 
 sgn.rule(input=sgn_grad)

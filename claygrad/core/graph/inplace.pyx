@@ -19,7 +19,7 @@ from claygrad.core.graph.provenance cimport where_text
 from claygrad.core.graph.record cimport freed_error, note_view, record_again
 from claygrad.core.graph.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
-from claygrad.core.graph.view cimport name_after, refusal, replay, way_to
+from claygrad.core.graph.view cimport Place, name_after, place_of, refusal, replay, way_to
 
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
@@ -194,13 +194,14 @@ cdef class CopySlices(Node):
 clay_seal(<PyTypeObject*>CopySlices)               # Note [Sealed types]
 
 
-cdef int _other_dtype(CopySlices slices, Layout view, Layout base) except -1:
+cdef int _other_dtype(CopySlices slices, Place view, Layout base) except -1:
     """Describe a view of another dtype or with other bits than its base: Note [Views of another dtype]."""
-    slices.view_dtype, slices.view_bits, slices.base_bits = view.dtype, view.bits, base.bits
+    slices.view_dtype, slices.view_bits, slices.base_bits = view.kind, view.bits, base.bits
+    slices.view_shape, slices.view_strides, slices.view_offset = view.shape, view.strides, view.offset - base.offset
     slices.base_shape, slices.base_strides = base.shape_tuple(), base.stride_tuple()
-    if view.dtype.itemsize < base.dtype.itemsize:
+    if view.kind.itemsize < base.dtype.itemsize:
         slices.view_offset = view.offset - 2 * base.offset
-    elif view.dtype.itemsize > base.dtype.itemsize:
+    elif view.kind.itemsize > base.dtype.itemsize:
         slices.base_offset = base.offset & 1                     # complex numbers begin at even offsets
         slices.view_offset = (2 * view.offset - base.offset + slices.base_offset) // 2
     return 0
@@ -210,6 +211,7 @@ cdef int rebase(Tensor t, Node node) except -1:
     """Make the written tensor an output of the node; if it is a view, rewrite the history of its base."""
     cdef Tensor base = t.base
     cdef CopySlices slices
+    cdef Place at
     cdef int i, nr = 0
     cdef Node old, moved
     if base is None:
@@ -225,8 +227,9 @@ cdef int rebase(Tensor t, Node node) except -1:
         slices.holds = True
         slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
         slices.view_offset = t.layout.offset - base.layout.offset
-        if t.layout.dtype is not base.layout.dtype or t.layout.bits | base.layout.bits:
-            _other_dtype(slices, t.layout, base.layout)
+        at = place_of(t)
+        if at is not None or t.layout.dtype is not base.layout.dtype or t.layout.bits | base.layout.bits:
+            _other_dtype(slices, Place(t) if at is None else at, base.layout)
         elif not base.layout.contiguous:
             slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
         slices.add_edge(old, nr)

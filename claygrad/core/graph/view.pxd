@@ -3,6 +3,14 @@ from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport Node
 from claygrad.core.tensor cimport Tensor
 
+cdef class Place:
+    cdef dtype kind
+    cdef int bits
+    cdef tuple shape
+    cdef tuple strides
+    cdef object offset
+
+cdef Place place_of(Tensor view)                     # where it lies in its base, if `view.data = ...` changed its layout; else None
 cdef Tensor make_view(Tensor t, Layout layout, bint multi)
 cdef object refusal(Tensor view, bint indirect)      # why a view of this origin may not be written; None: it may
 cdef int name_after(Tensor view, str before) except -1

@@ -1,4 +1,6 @@
 """Views: tensors on another tensor's memory, and how their history follows that of their base."""
+import weakref
+
 from cpython.object cimport PyObject
 
 from claygrad.core.errors import no_elements
@@ -12,6 +14,7 @@ from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport move_retained, record_again, record_inputs
 from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN, Tensor, bare_tensor, mark_cut,
                                    requires, verbs)
+from claygrad.core.tensor import LATE
 
 
 cdef int* _unusual = unusual()
@@ -83,7 +86,7 @@ cdef int _refresh(Tensor view) except -1:
     if error is not None:
         raise error
     before = None if view.node is None or view.view_version == -1 else view.node.name()        # -1: rebase names it
-    if _lies_otherwise(view):
+    if place_of(view) is not None or _lies_otherwise(view):
         _record_replay(view)
     else:
         record_again(strided(view), view)
@@ -98,7 +101,7 @@ cdef int name_after(Tensor view, str before) except -1:
         return 0
     if before in _CHANGING:
         view.node.label = before
-    elif _lies_otherwise(view):
+    elif place_of(view) is not None or _lies_otherwise(view):
         view.node.label = "AsStridedBackward0"
     return 0
 
@@ -111,6 +114,32 @@ cdef tuple _CHANGING = ("ViewAsRealBackward0", "ViewAsComplexBackward0", "ConjBa
 # have the same bits. For the others (view_as_real, view_as_complex, conj, the negative imaginary part of a conj) the way from the
 # base to the view follows from their two layouts too: the bits of the base are undone, its memory is seen as pairs of reals or as
 # complex numbers, the strides follow, and then the bits of the view. `replay` goes that way by recorded operations.
+#
+# `view.data = other` gives such a view another layout (or makes another dtype of a view), and says nothing of its place in the base:
+# that is kept aside, in `_moved`. (A view of the same dtype and bits follows its new geometry, as in torch.)
+cdef class Place:
+    """Where a view lies in its base."""
+
+    def __cinit__(self, Tensor view):
+        cdef Layout v = view.layout
+        self.kind, self.bits = v.dtype, v.bits
+        self.shape, self.strides, self.offset = v.shape_tuple(), v.stride_tuple(), v.offset
+
+
+cdef dict _moved = {}                            # id of a view: a weak reference to it, its Place before its data was replaced
+
+
+cdef Place place_of(Tensor view):
+    """Where a view lies in its base, if its layout does not tell it any more; else None."""
+    return _moved[id(view)][1] if _moved and id(view) in _moved else None
+
+
+def _keep_place(Tensor view, Tensor new):
+    cdef object key = id(view)
+    if key not in _moved and (_lies_otherwise(view) or new.layout.dtype is not view.layout.dtype or new.layout.bits):
+        _moved[key] = weakref.ref(view, lambda _: _moved.pop(key, None)), Place(view)
+
+
 cdef bint _lies_otherwise(Tensor view) noexcept:
     return view.layout.dtype is not view.base.layout.dtype or view.layout.bits | view.base.layout.bits
 
@@ -138,16 +167,18 @@ cdef Tensor replay(Tensor base, dtype kind, int bits, tuple shape, tuple strides
     if kind.category == CAT_COMPLEX and v.dtype.category != CAT_COMPLEX and kind.itemsize == 2 * v.dtype.itemsize:
         t = _placed(t, shape + (2,), tuple([2 * n for n in strides]) + (1,), 2 * offset)
         return _turned(find_op("view_as_complex")(t), bits)
-    raise RuntimeError(f"a view of {v.dtype!r} in {kind!r} cannot be followed after a write to its base; take the view again")
+    return find_op("as_strided")(t, shape, strides, offset)      # its base became another dtype since, by `base.data = ...`
 
 
 cdef Tensor _replayed(Tensor view):
     """The view again, as a recorded view of its base as it is now."""
-    cdef Layout v = view.layout
+    cdef Place at = place_of(view)
     cdef bint was = modes().no_grad
+    if at is None:
+        at = Place(view)
     modes().no_grad = False
     try:
-        return replay(view.base, v.dtype, v.bits, v.shape_tuple(), v.stride_tuple(), v.offset)
+        return replay(view.base, at.kind, at.bits, at.shape, at.strides, at.offset)
     finally:
         modes().no_grad = was
 
@@ -165,7 +196,7 @@ cdef int _record_replay(Tensor view) except -1:
 cdef Node way_to(Tensor view):
     """A node that leads from the base to a view, without an output."""
     cdef Tensor made
-    if not _lies_otherwise(view):
+    if place_of(view) is None and not _lies_otherwise(view):
         return strided(view)
     made = _replayed(view)
     return made.node
@@ -184,3 +215,4 @@ cdef Node strided(Tensor view):
 
 
 verbs().refresh = _refresh
+LATE["keep_place"] = _keep_place
