@@ -51,7 +51,7 @@ def _named(kind: dtype, cuda: bool) -> tensortype:
     module = "claygrad.cuda" if cuda else "claygrad"
     return tensortype(kind.legacy + "Tensor", (), {
         "__slots__": (), "__module__": module, "__doc__": None, "dtype": kind, "layout": strided, "is_cuda": cuda,
-        "is_sparse": False})
+        "is_xpu": False, "is_sparse": False})
 
 
 TYPES: dict[str, tensortype] = {

@@ -94,6 +94,22 @@ def jvp(
     return _as_given(_cut(outputs, create_graph), several_out), _as_given(_cut(products, create_graph), several_out)
 
 
+def _construct_standard_basis_for(tensors: Sequence[Tensor], tensor_numels: Sequence[int]) -> tuple[Tensor, ...]:
+    """For every tensor the rows of an identity matrix over all elements of all tensors that belong to it."""
+    if len(tensors) != len(tensor_numels):
+        raise AssertionError("Expected tensors and tensor_numels to have the same length, but got "
+                             f"{len(tensors)} and {len(tensor_numels)}")
+    if not tensors:
+        raise AssertionError("Expected at least one tensor")
+    total, before, found = sum(tensor_numels), 0, []
+    for tensor, n in zip(tensors, tensor_numels):
+        chunk = tensor.new_zeros(total, n)
+        chunk.diagonal(-before).fill_(1)
+        found.append(chunk)
+        before += n
+    return tuple(found)
+
+
 def jacobian(
     func: Callable[..., Tensors],
     inputs: Tensors,

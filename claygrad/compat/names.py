@@ -67,7 +67,7 @@ def make(module: str, name: str, kind: str, text: str) -> Any:
     if kind == "any":
         return Any
     if kind == "function":
-        return refusing_function(full)
+        return _is_available if name == "is_available" else refusing_function(full)
     if kind == "object":
         return RefusingObject(full)
     if kind == "protocol":
@@ -77,6 +77,11 @@ def make(module: str, name: str, kind: str, text: str) -> Any:
         return enum.Enum(name, [(key, literal_eval(value) if value else order)
                                 for order, (key, _, value) in enumerate(members)], module=torch_name(module))
     return refusing_class(full, _base(kind.removeprefix("class").strip("()")))
+
+
+def _is_available() -> bool:
+    """Whether claygrad has this part of PyTorch, of which there are only names: False."""
+    return False
 
 
 def _base(name: str) -> type:
@@ -102,6 +107,8 @@ def find(module: str, name: str) -> Any:
     speaker = answers(module)
     if speaker is not None and name in vars(speaker):
         value = vars(speaker)[name]
+    elif speaker is not None and hasattr(speaker, name):    # by a __getattr__ of its own
+        value = getattr(speaker, name)
     else:
         known = table().get(torch_name(module), {})
         if name in known:

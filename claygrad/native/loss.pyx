@@ -301,7 +301,7 @@ cdef Layout _multi_margin(Op op, MultiMargin* a):
     for r in range(rows):
         if right[r] < 0 or right[r] >= n:
             return None
-    each = fresh(x.dtype, 1 if x.ndim == 2 or way != EACH else 0, &rows)
+    each = fresh(x.dtype, 1 if classes.ndim == 1 or way != EACH else 0, &rows)
     for r in range(rows):
         if x.dtype.code == F32:
             (<float*>each.data())[r] = _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,

@@ -72,15 +72,15 @@ def excesses(xp, x, target, margin: float):
 
 
 @op(kernel="multi_margin_loss", name="_multi_margin_loss", node="MultiMarginLossBackward0", check=check_multi_margin,
-    meta=result_shape, **private,
+    meta=lambda target, reduction: tuple(target.shape) if reduction == "none" else (), **private,
     samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), 1, 1.0, None, "mean")])
 def multi_margin(xp, input: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str):
     "The mean over the classes of max(0, margin - x[target] + x) ** p, weighted and reduced."
-    x, target = examples(input), target.reshape(-1)
+    x, shape, target = examples(input), target.shape, target.reshape(-1)
     _, over = excesses(xp, x, target, margin)
     loss = (over if p == 1 else over * over).sum(axis=1) / x.dtype.type(x.shape[1])
     loss = loss if weight is None else loss * weight.reshape(-1)[target]
-    return shape_of(reduced(xp, loss, reduction), input, reduction)
+    return loss.reshape(shape) if reduction == "none" else reduced(xp, loss, reduction)
 
 
 def multi_margin_grad(g, input, target, p, margin, weight, reduction):
@@ -109,7 +109,7 @@ multi_margin_backward.rule(grad_output=missing, input=missing, target=constant, 
 @composite(**functional, short="multi_margin", parts=(multi_margin,),
            samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), reduction=r) for r in ("mean", "sum", "none")]
            + [t.args(t(3, 4), t.index((3,), 4), p=2, margin=0.5, weight=t(4, low=0.1, requires_grad=False)),
-              t.args(t(4), t.index((), 4))],
+              t.args(t(4), t.index((), 4)), t.args(t(4), t.index((1,), 4), reduction="none")],
            errors=lambda t: [(t.args(t(3, 4), t.index((3,), 4), p=3), ValueError, "only p == 1 and p == 2 supported"),
                              (t.args(t(3, 4), t.index((2,), 4)), RuntimeError,
                               "multi_margin_loss: target tensor should be 1-D with size equal to the number of input"),

@@ -11,6 +11,25 @@ import claygrad
 from claygrad.compat.refusing import RefusingObject
 
 CASES = """
+nn.MultiMarginLoss(reduction="none")(torch.arange(8.), torch.tensor([3]))
+nn.MultiMarginLoss(reduction="none")(torch.arange(8.), torch.tensor(3))
+nn.MultiMarginLoss(reduction="none")(torch.ones(1, 8), torch.tensor(3))
+nn.MultiMarginLoss(reduction="none")(torch.ones(1, 8).half(), torch.tensor([3]))
+[type(n) for n in torch.Size([2, True])]
+torch.Size((True, torch.tensor(3)))
+{kind.is_xpu for kind in torch._tensor_classes}
+torch._VF._add_relu(torch.tensor([1., -3.]), torch.tensor([1., 1.]))
+torch._VF.unique_dim(torch.tensor([[1., 1.], [1., 1.], [0., 2.]]), 0, True, True, True)
+torch._C._nn.thnn_conv2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1), [], padding=[1, 1], stride=[1, 1])
+torch._C._nn.thnn_conv2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1), [1, 1], padding=[1, 1], stride=[])
+torch._C._nn.slow_conv3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 1, 1, 1), [1, 1], padding=1)
+torch.autograd.functional._construct_standard_basis_for((), ())
+torch.autograd.functional._construct_standard_basis_for((torch.ones(2), torch.ones(1, 3).double()), (2, 3))
+type(torch.profiler.itt.is_available())
+ran(torch, lambda a, b: a.sin() * b.cos())
+ran(torch, lambda a, b: a.sin() * a.cos())
+ran(torch, lambda a, b: (a * 2).sin() + (a * 2).cos() * b)
+ran(torch, lambda a, b: (c := a * b).sin() + c.exp() * c)
 torch.complex(torch.ones(2).half(), torch.tensor([3., 4.]).half())
 torch.polar(torch.ones(2).half(), torch.ones(2).half())
 torch.empty([0, 4, 2**61])
@@ -124,6 +143,16 @@ def group_norm_bias(lib: ModuleType, kind: Any) -> Any:
     return str(layer.bias.grad.dtype).partition(".")[2]
 
 
+def ran(lib: ModuleType, function: Any) -> Any:
+    """Which nodes a backward is going to run, in order."""
+    a, b, told = lib.tensor(1.0, requires_grad=True), lib.tensor(2.0, requires_grad=True), []
+    out = function(a, b)
+    out.register_hook(lambda g: told.extend(node.name() for node in lib._C._current_graph_task_execution_order()))
+    with lib.autograd.set_multithreading_enabled(False):
+        out.backward()
+    return told
+
+
 def plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain(part) for part in value]
@@ -135,7 +164,7 @@ def plain(value: Any) -> Any:
 
 def outcome(lib: ModuleType, text: str) -> Any:
     names = {"torch": lib, "F": lib.nn.functional, "nn": lib.nn, "swapped": swapped, "unscaled": unscaled,
-             "group_norm_bias": group_norm_bias}
+             "group_norm_bias": group_norm_bias, "ran": ran}
     try:
         return plain(eval(text, names))
     except Exception as error:

@@ -17,7 +17,7 @@ cdef extern from *:
         PyObject* made = PyTuple_Type.tp_new(type, args, kwargs);
         if (made) {
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made); i++) {
-                if (!PyLong_Check(PyTuple_GET_ITEM(made, i))) {
+                if (!PyLong_Check(PyTuple_GET_ITEM(made, i)) || PyBool_Check(PyTuple_GET_ITEM(made, i))) {
                     PyObject* mended = clay_mend(made);
                     Py_DECREF(made);
                     return mended;
@@ -101,7 +101,7 @@ cdef object _as_ints(object given):
     ints = []
     for i, item in enumerate(given):
         try:
-            ints.append(index(item))
+            ints.append(int(index(item)))
         except TypeError:
             kind = type(item)
             name = f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__

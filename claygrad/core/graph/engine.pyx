@@ -264,7 +264,7 @@ def run_keeps_graph():
 
 def execution_order():
     """The nodes that the innermost backward of this thread runs, from the first to the last."""
-    cdef vector[char] led_to
+    cdef vector[int64_t] edges_to                  # from nodes that run
     cdef priority_queue[Ready] waiting
     cdef Node node, following
     cdef int64_t t, k
@@ -273,14 +273,14 @@ def execution_order():
     if clay_get_run() == NULL:
         return order
     cdef Run run = <Run>clay_get_run()
-    led_to.resize(run.tasks.size())
+    edges_to.resize(run.tasks.size())
     for t in range(<int64_t>run.tasks.size()):
         node = <Node>run.tasks[t].node
-        for i in range(node.n_edges):
+        for i in range(node.n_edges if run.tasks[t].needed else 0):
             if node.edge(i) is not None:
-                led_to[run.place(node.edge(i))] = True
+                edges_to[run.place(node.edge(i))] += 1
     for t in range(<int64_t>run.tasks.size()):
-        if not led_to[t] and run.tasks[t].needed:
+        if not edges_to[t] and run.tasks[t].needed:
             waiting.push(Ready((<Node>run.tasks[t].node).seq, t))
     while not waiting.empty():
         node = <Node>run.tasks[waiting.top().second].node
@@ -289,7 +289,9 @@ def execution_order():
         for i in range(node.n_edges):
             following = node.edge(i)
             k = -1 if following is None else run.place(following)
-            if k >= 0 and led_to[k] and run.tasks[k].needed:
-                led_to[k] = False                  # once is enough
+            if k < 0:
+                continue
+            edges_to[k] -= 1
+            if edges_to[k] == 0 and run.tasks[k].needed:
                 waiting.push(Ready(following.seq, k))
     return order

@@ -68,12 +68,11 @@ FOUND = {
     ],
     **{
         f"another dtype or bits, {before}its data replaced{after}: {view}": [
-            C, "y = c * 1", f"v = {view}", before and "y.mul_(2)", f"v.data = {new}", after and (" then written" in after and "v.mul_(3)" or "y.mul_(2)"),
+            C, "y = c * 1", f"v = {view}", before and "y.mul_(2)", "v.data = torch.ones(*v.shape, 3, dtype=v.dtype)[..., 1]", after and ("v.mul_(3)" if "then" in after else "y.mul_(2)"),
             "weigh(v).backward()",
         ]
         for view in ("y.real", "y.imag", "y[1].real", "y.real.t()", "y.conj()", "y.conj().imag", "y.mH", "torch.view_as_real(y)[1, :, 1]")
         for before in ("", "base written, ") for after in ("", ", base written", ", then written") if before or after
-        for new in ("torch.ones(*v.shape, 3, dtype=v.dtype)[..., 1]",)
     },
     "a view of a parameter that became another dtype": [
         M, "v = x[:]; w = x[1]", "x.data = x.data.float()", "with torch.no_grad(): v.mul_(2); w.add_(1)", "y = (v * v).sum() + (w * w).sum()", "y.backward()",

@@ -58,12 +58,18 @@ for _dims in (1, 2, 3):
 def thnn_conv2d(input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1,
                 padding: Any = 0) -> Tensor:
     """`conv2d`; the size of the kernel is that of the weights."""
+    for name, given in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding)):
+        if not isinstance(given, int) and len(given) != 2:
+            raise RuntimeError(f"2D {name} expected\n  got {list(given)}")
     return F.conv2d(input, weight, bias, stride, padding)
 
 
 def slow_conv3d(input: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1,
                 padding: Any = 0) -> Tensor:
     """`conv3d`; the size of the kernel is that of the weights."""
+    for name, given in (("kernel_size", kernel_size), ("padding", padding), ("stride", stride)):
+        if not isinstance(given, int) and len(given) != 3:
+            raise RuntimeError(f"It is expected {name} equals to 3, but got size {len(given)}")
     return F.conv3d(input, weight, bias, stride, padding)
 
 
