@@ -82,7 +82,8 @@ def check_mean(input: Tensor, dtype: dtype | None) -> None:
 def mean(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The mean of the elements: sum / count. The mean of nothing is NaN."""
     return xp.divide(total(xp, input, dim, keepdim), count(input.shape, dim))
-mean.rule(input=lambda g, input_shape, dim, keepdim: spread(g / count(input_shape, dim), input_shape, dim, keepdim))
+# Divided last, as in torch: what is broadcast could not be written by whoever gets it.
+mean.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim) / count(input_shape, dim))
 
 
 @composite(samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True)],

@@ -42,19 +42,9 @@ cdef bint _sole(Tensor t) noexcept:
         layouts = 2
     if Py_REFCNT(<PyObject*>t.layout.storage) != layouts or t.layout.storage.exports:
         return False
-    if not t.layout.contiguous and _broadcast(t.layout):      # whoever gets it could not write it
-        return False
     if saved and (layouts != 1 or saved != t.layout.storage.holders):
         return False
     return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
-
-
-cdef bint _broadcast(Layout v) noexcept:
-    cdef int i
-    for i in range(v.ndim):
-        if v.strides[i] == 0 and v.shape[i] > 1:
-            return True
-    return False
 
 
 cdef bint own_array(PyObject* array) noexcept:                       # borrowed: references are counted

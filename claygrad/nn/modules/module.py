@@ -93,6 +93,13 @@ class Module(Calling, Stateful, Convertible):
         super().__init_subclass__(**kwargs)
         quicken(cls)
 
+    def _replicate_for_data_parallel(self) -> Self:
+        """A module with the same buffers and submodules and without parameters, which are assigned anew."""
+        replica = type(self).__new__(type(self))
+        vars(replica).update(vars(self), _parameters={}, _buffers=dict(self._buffers), _modules=dict(self._modules),
+                             _is_replica=True)
+        return replica
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:

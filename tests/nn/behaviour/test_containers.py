@@ -199,3 +199,24 @@ def test_container_is_deprecated(lib):
     with warns(lib, "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
                "Subclass that instead.", FutureWarning):
         assert names(lib.nn.Container(a=plus(lib, 1)).named_children()) == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["list", "dict", "layer"])
+def test_a_replica_has_no_parameters_of_its_own_and_takes_tensors_in_their_place(lib, kind):
+    weights = {"0": lib.ones(2), "1": lib.zeros(3)}
+    if kind == "layer":
+        module = lib.nn.Linear(2, 3)
+    else:
+        module = lib.nn.ParameterList(weights.values()) if kind == "list" else lib.nn.ParameterDict(weights)
+    replica = module._replicate_for_data_parallel()
+    assert type(replica) is type(module)
+    assert list(replica.parameters()) == []
+    assert len(list(module.parameters())) == 2
+    for name, p in module.named_parameters():
+        setattr(replica, name, p.view_as(p))
+        assert getattr(replica, name)._base is p
+    replica.register_buffer("more", lib.ones(1))
+    assert names(module.named_buffers()) == []
+    if kind == "layer":
+        replica(lib.ones(1, 2)).sum().backward()
+        assert module.weight.grad is not None
