@@ -580,11 +580,15 @@ offer_one("linalg.eigvalsh", <one_t>_eigvalsh, "input: float strided, UPLO: L|U"
 offer_several("linalg.solve", <several_t>_solve, "A: float strided, B: same strided").loops = (b"linalg", b"solve")
 offer_several("linalg.inverse", <several_t>_inverse, "A: float strided").loops = (b"linalg", b"inverse")
 offer_one("linalg.triangular", <one_t>_triangular, "A: float strided, B: same strided").loops = (b"linalg", b"triangular")
-offer_several("linalg.triangular_pair", <several_t>_triangular_pair, "input: float strided, A: same strided").loops = (b"linalg", b"triangular")
-offer_one("linalg.lu_solve", <one_t>_lu_solve, "LU: float strided, pivots: int32, B: same strided, left: true").loops = (b"linalg", b"lu_solve")
-offer_one("linalg.cholesky_solve", <one_t>_cholesky_solve, "input: float strided, input2: same strided").loops = (b"linalg", b"cholesky_solve")
+offer_several("linalg.triangular_pair", <several_t>_triangular_pair,
+              "input: float strided, A: same strided").loops = (b"linalg", b"triangular")
+offer_one("linalg.lu_solve", <one_t>_lu_solve,
+          "LU: float strided, pivots: int32, B: same strided, left: true").loops = (b"linalg", b"lu_solve")
+offer_one("linalg.cholesky_solve", <one_t>_cholesky_solve,
+          "input: float strided, input2: same strided").loops = (b"linalg", b"cholesky_solve")
 offer_one("linalg.cholesky_inverse", <one_t>_cholesky_inverse, "input: float strided").loops = (b"linalg", b"cholesky_inverse")
-offer_several("linalg.least", <several_t>_least, "input: float strided, b: same strided, driver: gels|gelsy optional").loops = (b"linalg", b"least")
+offer_several("linalg.least", <several_t>_least,
+              "input: float strided, b: same strided, driver: gels|gelsy optional").loops = (b"linalg", b"least")
 offer_several("linalg.geqrf", <several_t>_geqrf, "input: float strided").loops = (b"linalg", b"geqrf")
 offer_one("linalg.householder", <one_t>_householder, "input: float strided, tau: same").loops = (b"linalg", b"reflected")
 offer_one("linalg.ormqr", <one_t>_ormqr, "input: float strided, tau: same, other: same strided").loops = (b"linalg", b"reflected")

@@ -27,14 +27,17 @@
 # An argument that does not fit says why (HALF, LAYOUT, OTHER). Where it is a half dtype or a layout alone, dispatch converts it and
 # enters the form again (core/dispatch/convert.pyx); where it is anything else, there is nothing to try and the reference computes.
 #
-# Forms that run in a few hundred instructions (elementwise.pyx, elementwise_strided.pyx, elementwise_params.pyx, reduce.pyx, matmul.pyx,
-# view.pyx) check by hand, in the order that is cheapest for them: they are offered by `offer`, and read the slots of the call.
+# Not all forms are guarded. Those that run in a few hundred instructions (elementwise.pyx, elementwise_strided.pyx,
+# elementwise_params.pyx, reduce.pyx, matmul.pyx, view.pyx) check by hand, in the order that is cheapest for them. Forms that write into a
+# target (assign.pyx, mask.pyx, scatter.pyx, index_put.pyx), most composites and some others (pad.pyx, rearrange.pyx, split.pyx, fft.pyx,
+# factory_like.pyx) still do. All these are offered by `offer` and its like, and read the slots of the call; tests/core/test_guard.py
+# counts what is left of that.
 # None of all these asks for the device: Note [The ladder] in call.pyx.
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.dtype cimport F32, F64, I64
-from claygrad.core.data.layout cimport Layout, in_order, stretched
+from claygrad.core.data.layout cimport Layout
 from claygrad.core.op cimport Op
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, requires
@@ -95,6 +98,7 @@ cdef inline bint for_axes(const Arg* a, int n, int64_t* into) noexcept:
     return True
 
 
+# --- for forms that are not guarded --------------------------------------------------------------------------------------------
 cdef inline Layout layout_at(PyObject* slot):
     """Of a tensor in row-major order, or None."""
     cdef Layout v
@@ -110,34 +114,10 @@ cdef inline Layout floats_at(PyObject* slot):
     return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64) else None
 
 
-cdef inline Layout spread_at(PyObject* slot):
-    """The same, be it stretched over some axes, as the gradient of a sum is: such a one is copied in row-major order."""
-    cdef Layout v
-    if not isinstance(<object>slot, Tensor):
-        return None
-    v = (<Tensor>slot).layout
-    if v.dtype.code != F32 and v.dtype.code != F64:
-        return None
-    return v if v.contiguous else in_order(v) if stretched(v) else None
-
-
 cdef inline Layout numbers_at(PyObject* slot):
     """The same of one of int64."""
     cdef Layout v = layout_at(slot)
     return v if v is not None and v.dtype.code == I64 else None
-
-
-cdef inline bint vector_at(PyObject* slot, Layout like, int64_t n, const void** into):
-    """The memory of a tensor of n elements of the dtype of another, nothing for None; False if it is neither."""
-    cdef Layout v
-    into[0] = NULL
-    if <object>slot is None:
-        return True
-    v = layout_at(slot)
-    if v is None or v.dtype is not like.dtype or v.numel != n:
-        return False
-    into[0] = v.data()
-    return True
 
 
 cdef inline bint int_at(object value, int64_t* into):

@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint64_t
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I32, I64, N_DTYPES
 from claygrad.core.data.layout cimport MAX_DIMS, Layout, in_order, stretched
 from claygrad.core.op cimport (MAX_PARAMS, P_BOOL, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_TENSOR_NUM_OPT,
-                               P_TENSOR_OPT, Op)
+                               Op)
 from claygrad.core.tensor cimport Tensor
 
 cdef enum:                            # what an argument is unpacked into
@@ -227,7 +227,8 @@ cdef int why_not(Op op, PyObject** slots) except -1:
 
 # --- when an operation is installed ------------------------------------------------------------------------------------------
 cdef dict _KINDS = {P_INT: INT, P_INT_OPT: INT, P_FLOAT: FLOAT, P_FLOAT_OPT: FLOAT, P_BOOL: BOOLEAN, P_INTS: INTS, P_INTS_OPT: INTS}
-cdef dict _DTYPES = {"float": 1 << F32 | 1 << F64, "int64": 1 << I64, "int32": 1 << I32, "bool": 1 << BOOL, "any": (<uint64_t>1 << N_DTYPES) - 1}
+cdef dict _DTYPES = {"float": 1 << F32 | 1 << F64, "int64": 1 << I64, "int32": 1 << I32, "bool": 1 << BOOL,
+                     "any": (<uint64_t>1 << N_DTYPES) - 1}
 cdef dict _LAYOUTS = {"broadcast": BROADCAST, "copied": COPIED, "strided": STRIDED}
 cdef dict _OTHERS = {"int": INT, "float": FLOAT, "bool": BOOLEAN, "ints": INTS, "sizes": SIZES, "raw": AS_IT_IS}
 cdef dict _VALUES = {"none": None, "true": True, "false": False}
@@ -245,7 +246,7 @@ cdef int guard(Op op, str words) except -1:
     for part in filter(None, words.split(",")):
         names, _, what = part.partition(":")
         for name in names.split():
-            if not name.endswith("?") or name[:-1] in op.params:
+            if not name.endswith("?") or name.rstrip("?") in op.params:
                 said[name.rstrip("?")] = what.split()
     unknown = [name for name in said if name not in op.params]
     if unknown:
