@@ -39,7 +39,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' -o -name '*.cu' -o -name '*.cuh' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions sanitize hostile lint types stubs docs wheel test-browser wheels arm release test-xpu test-cuda devices clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions provenance sanitize hostile lint types stubs docs wheel test-browser wheels arm release test-xpu test-cuda devices clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -111,12 +111,24 @@ scaling: .venv-oracle/.claygrad .venv-oracle/.bench
 # The files that users get have no names of inner functions, by which the columns are told apart: so a build of its own.
 SYMBOLS_SITE := $(CURDIR)/build/with-symbols/usr/lib
 
-instructions: .venv/.build
-	@test -f build/symbols/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/symbols --prefix=/usr --buildtype=release \
-	  -Dpython.install_env=prefix -Dpython.purelibdir=lib -Dpython.platlibdir=lib -Db_ndebug=if-release -Dkeep_symbols=true
+# The second build leaves provenance out: what the first one has more is what lines and modules cost.
+BARE_SITE := $(CURDIR)/build/without-provenance/usr/lib
+MESON_INSTALLED := --prefix=/usr --buildtype=release -Dpython.install_env=prefix -Dpython.purelibdir=lib -Dpython.platlibdir=lib \
+  -Db_ndebug=if-release -Dkeep_symbols=true
+
+build/with-symbols.done: .venv/.build FORCE
+	@test -f build/symbols/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/symbols $(MESON_INSTALLED)
 	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/symbols
 	PATH="$(CURDIR)/$(BIN):$$PATH" meson install -C build/symbols --no-rebuild --quiet --destdir "$(CURDIR)/build/with-symbols"
+
+instructions: build/with-symbols.done
 	PYTHONPATH="$(SYMBOLS_SITE)" $(BIN)/python benchmarks/instructions.py $(BENCH_ARGS)
+
+provenance: build/with-symbols.done
+	@test -f build/bare/build.ninja || PATH="$(CURDIR)/$(BIN):$$PATH" meson setup build/bare $(MESON_INSTALLED) -Dprovenance=false
+	PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/bare
+	PATH="$(CURDIR)/$(BIN):$$PATH" meson install -C build/bare --no-rebuild --quiet --destdir "$(CURDIR)/build/without-provenance"
+	PYTHONPATH="$(SYMBOLS_SITE)" $(BIN)/python benchmarks/instructions.py --against "$(BARE_SITE)" $(BENCH_ARGS)
 
 # Everything compiled, built again with the compiler's sanitizers, in a folder of its own that comes before .venv on the path.
 # Leaks are not counted: Python leaves much to the end. Masked loads and stores pass unseen: the base instruction set has none,

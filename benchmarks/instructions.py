@@ -2,12 +2,14 @@
 
     make instructions                                  # the small workloads
     make instructions BENCH_ARGS="--only mlp"
+    make provenance                                    # the whole cost of provenance, against a build without it
 
 Seconds depend on what else the machine does; instructions do not, so this finds a regression of two per cent that a
 clock cannot see. The cost of *mutation safety* is what is spent inside the functions that hold, release and protect the
 epochs of a storage; the cost of *provenance* is what is spent finding the user's line. A call itself (saving registers,
 the jump) is counted at CALL instructions each on top of what callgrind sees inside. Both figures leave out what a
-compiler put inline: the comparison of two epochs, the storing of two pointers.
+compiler put inline: the comparison of two epochs, the storing of two pointers. `make provenance` leaves out nothing: it
+counts the same workloads on a second build, made with -Dprovenance=false: no line is looked for, no module noted.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ WARM_UP = 50
 # A C function that nothing else calls: valgrind writes its counters out whenever it is entered.
 MARKER = "ctermid"
 SAFETY = re.compile(r"storage.*(Storage_hold|Storage_release|Storage_before_write|Storage_at)\b|fingerprint")
-PROVENANCE = re.compile(r"(core_10provenance_here|clay_where|tensor_mark_made|tensor_mark_cut)\b")
+PROVENANCE = re.compile(r"(provenance_find_line|clay_where|tensor_mark_made|tensor_mark_cut)\b")
 SMALL = [name for name, workload in WORKLOADS.items() if workload.group == "overhead"]
 
 
@@ -94,8 +96,8 @@ def total(profile: Path) -> int:
     return int(match[1])
 
 
-def count(names: list[str]) -> dict[str, Count]:
-    """Instructions per call of each workload."""
+def count(names: list[str], site: str | None = None) -> dict[str, Count]:
+    """Instructions per call of each workload, with the claygrad that lies in `site`."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         sys.exit("counting instructions needs valgrind; on Debian and Ubuntu: apt-get install valgrind")
@@ -103,7 +105,8 @@ def count(names: list[str]) -> dict[str, Count]:
         out = Path(folder) / "profile"
         subprocess.run([valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MARKER}",
                         "--compress-strings=no", "--compress-pos=no", "--quiet",
-                        sys.executable, __file__, "--marked", *names], check=True)
+                        sys.executable, __file__, "--marked", *names], check=True,
+                       env=os.environ if site is None else {**os.environ, "PYTHONPATH": site})
         # A mark ends a profile: first the start, then for each workload its preparation and its calls.
         profiles = [out.with_name(f"profile.{2 * i + 3}") for i in range(len(names) + 1)]
         empty = total(profiles[0])
@@ -111,16 +114,30 @@ def count(names: list[str]) -> dict[str, Count]:
                 for name, p in zip(names, profiles[1:], strict=True)}
 
 
+def compare(counted: dict[str, Count], without: dict[str, Count]) -> None:
+    """What provenance costs: the instructions of two builds."""
+    print("| what | instructions | without provenance | more |", "|---|--:|--:|--:|", sep="\n")
+    for name, (whole, _, _) in counted.items():
+        bare = without[name].total
+        verdict = "" if whole / bare - 1 < TARGET else f" (target under {TARGET:.0%}: missed)"
+        print(f"| {WORKLOADS[name].title} | {whole:,.0f} | {bare:,.0f} | {whole / bare - 1:.1%}{verdict} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=WORKLOADS, default=SMALL,
                         help="some of: " + ", ".join(WORKLOADS))
+    parser.add_argument("--against", metavar="SITE",
+                        help="a folder with a claygrad that was built with -Dprovenance=false")
     parser.add_argument("--marked", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.marked:
         run_marked(options.marked)
         return
     counted = count(options.only)
+    if options.against:
+        compare(counted, count(options.only, options.against))
+        return
     if not any(safety + provenance for _, safety, provenance in counted.values()):
         print("The last three columns are empty: this build has no names of inner functions. "
               "`make instructions` makes one that has.\n")

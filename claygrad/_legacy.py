@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.core import DTYPES, Tensor, dtype, prefix, set_default_dtype
+from claygrad.core.cpython.leaving import guard
 from claygrad.core.user_warnings import warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._formats import layout, strided
@@ -22,6 +23,7 @@ class tensortype(type):
             raise TypeError(f"type '{prefix()}.{bases[0].__name__}' is not an acceptable base type")
         return super().__new__(cls, name, bases, given)
 
+    @guard
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         if cls.is_cuda:
             raise cls._unavailable()

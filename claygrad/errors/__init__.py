@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SYMBOLS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
 _SILENT = (KeyboardInterrupt, StopIteration, RecursionError, OSError, ImportError, Warning)      # they keep their text
+_PLAIN = ("LinAlgError", "UnpicklingError", "PicklingError")       # besides Python's own: an argument that is the text
 
 
 class _Busy(threading.local):
@@ -73,6 +74,11 @@ def module(error: BaseException, called: Any, args: Any) -> None:
     _pass(error, sys._getframe(1), Call("module", called, args or ()))
 
 
+def leaves(error: BaseException, frame: FrameType, name: str) -> None:
+    """An exception that nobody caught left claygrad through a function that is no door."""
+    _pass(error, frame, Call("method", name, ()))
+
+
 def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
     if _busy.now:
         return
@@ -80,7 +86,7 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
         if isinstance(error, OSError) and not is_ours(frame.f_code):
             _file(error, frame)
         return
-    plain = type(error).__module__ == "builtins" or type(error).__name__ in ("LinAlgError", "UnpicklingError")
+    plain = type(error).__module__ == "builtins" or type(error).__name__ in _PLAIN
     _busy.now = True
     try:
         said, failed = message_of(error), failed_of(error)

@@ -59,6 +59,9 @@ def _is_claygrads(owner: Any) -> bool:
     return any(sys.modules.get(name.partition(".")[0]) is ours for name in named)
 
 
+_MOVES = ("to", "cuda", "cpu", "float", "double", "half", "long", "detach", "requires_grad_")
+
+
 def attribute_hint(error: AttributeError, site: Site) -> str:
     """What to write instead; nothing where the object has nothing to do with claygrad or no name is near."""
     owner, name = error.obj, error.name
@@ -70,6 +73,9 @@ def attribute_hint(error: AttributeError, site: Site) -> str:
         value = None
     if _is_claygrads(owner):
         return _of_ours(owner, name)
+    if isinstance(owner, dict) and name in owner and any(isinstance(held, Tensor) for held in owner.values()):
+        said = (short(value) if value is not None else None) or "it"
+        return f"{said} is a dict: {said}[{name!r}]"
     if not hasattr(Tensor, name) and name not in ("backward", "parameters", "state_dict", "zero_grad", "train", "eval"):
         return ""
     return _of_others(owner, name, value, site)
@@ -99,6 +105,8 @@ def _of_ours(owner: Any, name: str) -> str:
             return f"it is a function: torch.nn.functional.{name}(x)"
         if callable(vars(sys.modules["claygrad"]).get(name)):
             return f"it is a function: torch.{name}(x)"
+    if not type(owner).__module__.startswith("claygrad") and not isinstance(owner, types.ModuleType):
+        return f"{type(owner).__name__} has no {name}: assign self.{name} in its __init__"
     if "LRScheduler" in kinds:
         return "a scheduler has step(), get_last_lr() and state_dict()"
     return ""
@@ -141,6 +149,9 @@ def _of_others(owner: Any, name: str, node: ast.AST | None, site: Site) -> str:
 def _of_sequence(owner: Any, name: str, said: str) -> str:
     kind = type(owner).__name__ if type(owner) in (list, tuple) else "tuple"
     held = [x for x in owner if isinstance(x, Tensor)]
+    if not held and owner and isinstance(owner[0], str) and name in _MOVES:
+        return (f"{said} is a {kind} of strings, and only tensors move: {said}.{name}(...) if torch.is_tensor({said}) "
+                f"else {said}")
     if not held and owner and not isinstance(owner[0], (int, float, list, tuple)):
         return ""
     if kind == "tuple":
@@ -152,7 +163,7 @@ def _of_sequence(owner: Any, name: str, said: str) -> str:
     if name == "backward":
         return (f"{said} is a list of {len(owner)} tensors: sum({said}).backward(), or "
                 f"torch.stack({said}).mean().backward()")
-    if name in ("to", "cuda", "cpu", "float", "double", "half", "long", "detach", "requires_grad_"):
+    if name in _MOVES:
         return (f"{said} is a list of {len(owner)} tensors: [x.{name}(...) for x in {said}], or torch.stack({said}) "
                 f"where their shapes are equal")
     return (f"{said} is a list of {len(owner)} tensors: torch.stack({said}).{name}, or torch.cat({said}).{name} along "

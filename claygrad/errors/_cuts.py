@@ -171,7 +171,16 @@ def second_backward(context: Context) -> str:
                     "loop, or detach() it")
         return ("a value from the step before is part of this graph: cut it with h = h.detach() between steps, or pass "
                 "retain_graph=True to backward()")
-    return "compute the loss again before the second backward(), or pass retain_graph=True to the first"
+    again = "compute the loss again before the second backward(), or pass retain_graph=True to the first"
+    if number is not None and number not in (line, first_backward_line(context, code)):
+        return (f"{again}; where two losses share that part, add them and call backward() once, or detach() it for "
+                f"one of them")
+    return again
+
+
+def first_backward_line(context: Context, code: CodeType) -> int | None:
+    """The line of the backward that freed the values."""
+    return _line_number(next((text for text in context.own if "freed by the backward" in text), ""), code)
 
 
 def _line_number(text: str, code: CodeType) -> int | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import numpy
+
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
 
@@ -19,11 +21,12 @@ def is_ours(code: CodeType) -> bool:
 
 
 def is_library(code: CodeType) -> bool:
-    """Whether it is Python's own: nobody looks for a mistake there."""
+    """Whether it is Python's own, or NumPy's: nobody looks for a mistake there."""
     file = code.co_filename
-    return (file.startswith(_LIBRARY) and "site-packages" not in file) or file.startswith("<frozen")
+    return (file.startswith(_LIBRARY) and "site-packages" not in file) or file.startswith(("<frozen", _NUMPY))
 
 
+_NUMPY = os.path.dirname(os.path.abspath(numpy.__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 

@@ -183,6 +183,9 @@ def none_hint(node: ast.AST | None, site: Site) -> str:
         return ""
     if isinstance(node, ast.Attribute) and node.attr == "grad":
         return _no_gradient(node, name, site)
+    loader = site.look(node.func if isinstance(node, ast.Call) else node)
+    if "DataLoader" in {getattr(loader, "__name__", ""), type(loader).__name__}:
+        return "a batch is None: collate_fn, or __getitem__ of the dataset, has no return"
     made = site.made(node)
     where = site.given_at(node)
     value = getattr(made, "value", None)
@@ -225,6 +228,10 @@ def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
     r"'(\S+)' and '(\S+)'$"
 )
 def _operands(match: re.Match[str], site: Site) -> str:
+    if isinstance(site.node, ast.Call) and getattr(site.node.func, "id", "") == "sum" and site.node.args:
+        held = site.look(site.node.args[0])
+        if isinstance(held, dict) and any(isinstance(x, Tensor) for x in held.values()):
+            return f"a dict gives its keys: sum({short(site.node.args[0])}.values())"
     parts = _sides(site.node)
     kinds = [group for group in match.groups()[-4:] if group is not None][-2:]
     for part, kind in zip(parts, kinds, strict=False):
@@ -341,6 +348,8 @@ def _indices(match: re.Match[str], site: Site) -> str:
     if match[2] == "Tensor":
         return f"a {match[1]} takes one integer: {name}[int(i)], or [{name}[i] for i in index.tolist()]"
     held = site.look(getattr(node, "value", None))
+    if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "param_groups":
+        return f"it is a list of dicts, one for each group: for group in {name}: group['lr'] = 0.1"
     if any(isinstance(x, Tensor) for x in _elements(held)):
         return (
             f"{name} is a {match[1]}, whose elements have numbers: {name}[0]; torch.stack({name}) makes one "
@@ -378,18 +387,23 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
                 "before `in` (for (x,) in loader takes one apart), or return as many from the dataset"
             )
         return ""
-    value = getattr(statement, "value", None)
+    value: Any = getattr(statement, "value", None)
     if isinstance(value, ast.Call):
-        called = site.look(value.func)
-        if hasattr(called, "_modules"):
+        kind = _module_class(value.func, site)
+        if kind:
             count = f"{match[2]} came" if match[2] else "more came"
             return (
-                f"{type(called).__name__} does not return {match[1]} values: {count}. A tensor is taken apart "
-                f"row by row; LSTM "
-                "returns output, (h, c), other recurrent layers output, h, most layers one tensor"
+                f"{kind} does not return {match[1]} values: {count}. LSTM returns output, (h, c), other recurrent "
+                f"layers "
+                "output, h, most layers one tensor, which would be taken apart row by row"
             )
-        if isinstance(value.func, ast.Attribute) and isinstance(site.look(value.func.value), Tensor):
-            return f"{value.func.attr}() returns one tensor, or as many as its arguments say: count the names before ="
+        if isinstance(value.func, ast.Attribute):
+            owner = site.look(value.func.value)
+            if isinstance(owner, Tensor) or getattr(owner, "__name__", "").partition(".")[0] == "claygrad":
+                return (f"{value.func.attr}() returns one tensor, or as many as its arguments say: count the names "
+                        f"before =")
+    if isinstance(value, ast.Attribute) and value.attr == "saved_tensors":
+        return "it holds what forward gave to ctx.save_for_backward(...), in one call: count the tensors there"
     if isinstance(value, (ast.Name, ast.Attribute)):
         held = site.look(value)
         if isinstance(held, Tensor):
@@ -400,6 +414,22 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
         if type(held).__name__ == "Size":
             return f"the shape is {tuple(held)}: name {len(held)} sizes before =, or *rest for several"
     return ""
+
+
+@_hint(r"can only concatenate str \(not \"(\S+)\"\) to str$")
+def _text(match: re.Match[str], _: Site) -> str:
+    if match[1].rpartition(".")[2] not in ("Size", "Tensor", "Parameter", "dtype", "device", "Linear"):
+        return ""
+    return 'make text of it: str(value), or f"shape {value}"'
+
+
+def _module_class(node: ast.AST, site: Site) -> str:
+    """The name of the class of a module that a line calls: `model(x)`, or `nn.GRU(3, 4)(x)`."""
+    called = site.look(node)
+    if hasattr(called, "_modules"):
+        return type(called).__name__
+    made = site.look(node.func) if isinstance(node, ast.Call) else MISSING
+    return made.__name__ if isinstance(made, type) and hasattr(made, "register_forward_hook") else ""
 
 
 @_hint(r"can't multiply sequence by non-int of type '(\S+)'$")
@@ -451,7 +481,12 @@ def _key(error: KeyError, site: Site) -> str:
 
 def _name(error: NameError, site: Site) -> str:
     name = getattr(error, "name", None)
-    if not isinstance(name, str) or name not in _IMPORTS or isinstance(error, UnboundLocalError):
+    if not isinstance(name, str) or isinstance(error, UnboundLocalError):
+        return ""
+    owner = site.frame.f_locals.get("self")
+    if hasattr(owner, "_modules") and name in {**vars(owner), **owner._modules, **owner._parameters, **owner._buffers}:
+        return f"it is an attribute of the module: self.{name}"
+    if name not in _IMPORTS:
         return ""
     made = _IMPORTS[name].format(name)
     home = next(

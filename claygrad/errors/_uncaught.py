@@ -8,9 +8,12 @@ other.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
+from claygrad.errors._frames import is_library, is_ours, raised_by_us
+from claygrad.errors._message import message_of
 from claygrad.errors._python import python_hint
 
 
@@ -44,9 +47,26 @@ def _note(error: BaseException) -> None:
         return
     if len(error.args) == 1 and isinstance(error.args[0], str) and "\n  at " in error.args[0]:
         return  # a door has explained it
+    if message_of(error) is None and raised_by_us(error):
+        _by_a_function_that_is_no_door(error)
+        return
     found = python_hint(error)
     if found is not None:
         error.add_note(f"  {found[0]}")
+
+
+def _by_a_function_that_is_no_door(error: Exception) -> None:
+    trace, user, inner = error.__traceback__, None, None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_ours(code):
+            inner = inner or trace
+        elif not is_library(code):
+            user, inner = trace, None
+        trace = trace.tb_next
+    if user is not None and inner is not None:
+        name = inner.tb_frame.f_code.co_name
+        importlib.import_module("claygrad.errors").leaves(error, user.tb_frame, name)
 
 
 def _show(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: int | None = None) -> None:

@@ -35,6 +35,11 @@ def _named(context: Context) -> str:
                 if isinstance(value, Tensor)
                 else f"{name}={value!r:.60}"
             )
+    numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])", context.head)
+    if not found:
+        for name, value in _arguments(context).items():
+            if type(value) in (int, float) and f"{value:g}" in numbers:
+                found.append(f"{name}={value!r}")
     module = context.module
     if not found and module is not None:
         for name, value in vars(module).items():
@@ -60,10 +65,10 @@ def _see(context: Context) -> str:
 
 
 _CLAUSE = re.compile(
-    r"(?:must|should|has to|have to|needs? to|(?:expects?|expected)\b.*? to)( be .+?| have .+?| "
-    r"contain .+?| match .+?| lie .+?| equal .+?)"
-    r"(?=,? but\b|,? got\b|\. |\.$|, found|;|, instead|$)|expects (.+?)(?=,? but\b|,? got\b|\. "
-    r"|\.$|;|$)"
+    r"(?:must|should|has to|have to|needs? to|(?:[Ee]xpects?|[Ee]xpected)\b.*? to)"
+    r"( (?:be|have|contain|match|lie|equal|return|not be) .+?)"
+    r"(?=,? but\b|,? got\b|\. |\.$|, found|;|, instead|$)"
+    r"|expects (.+?)(?=,? but\b|,? got\b|\. |\.$|;|$)"
 )
 
 
@@ -72,7 +77,9 @@ def _told(context: Context, text: str) -> str:
     named = _named(context)
     found = _CLAUSE.search(context.head.partition("\n")[0])
     clause = "" if found is None else (found[1] or f" be {found[2]}").strip()
-    if clause and named and len(clause) < 90 and named.count(",") == 0:
+    if clause and len(clause) < 90 and named.count(",") == 0:
+        if not named:
+            return f"what is given must {clause}{_see(context)}"
         word, _, value = named.partition("=")
         word = word.partition(" ")[0]
         came = f"and {value} came" if value else f"and {named.partition(' ')[2]} came"
@@ -246,7 +253,7 @@ def counted(_: re.Match[str], context: Context) -> str | None:
     r"(?:must|should|can) be |wrong type|not an? |is not a|instead of"
 )
 def other_kinds(_: re.Match[str], context: Context) -> str | None:
-    return _told(context, "give it that")
+    return _told(context, "give it another")
 
 
 @hint(r"requires? grad|grad(?:ient)?s? .*(?:not|cannot|can't)|differentiable|autograd")
@@ -270,11 +277,15 @@ def unsupported(_: re.Match[str], context: Context) -> str | None:
 
 @hint(r"\binfs?\b|\bNaNs?\b|\bnan\b|not finite")
 def not_finite(_: re.Match[str], context: Context) -> str | None:
-    return ("look for the first operation that made them: with claygrad.debug.trace_nans(); x.isfinite() says which "
-            "are good")
+    return (
+        "look for the first operation that made them: with claygrad.debug.trace_nans(); x.isfinite() says which "
+        "are good"
+    )
 
 
-@hint(r"\brequire[sd]?\b|\bneeds?\b|not satisfied|is not "
-    r"==|[Ii]nvalid|[Ww]rong|[Uu]nexpected|incorrect|Expect\b|ambiguous")
+@hint(
+    r"\brequire[sd]?\b|\bneeds?\b|not satisfied|is not "
+    r"==|[Ii]nvalid|[Ww]rong|[Uu]nexpected|incorrect|Expect\b|ambiguous"
+)
 def demanded(_: re.Match[str], context: Context) -> str | None:
     return _told(context, "change what the text names")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 
 from claygrad.core import Tensor
@@ -210,6 +211,10 @@ def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
 
 
 say(
+    r"(\w+)Cell: Expected (input|hx|hx\[\d\]) to be 1D or 2D",
+    "a cell takes one step, (batch, features): go through the sequence with a for, or use nn.{1}, which does",
+)
+say(
     r"(\w+): Expected input to be (\d)D or (\d)D, got (\d)D",
     "it takes (length, batch, features), (batch, length, "
     "features) with "
@@ -229,3 +234,157 @@ say(
     "every sequence needs at least 1 step: leave the empty ones out, or give them one step of padding",
 )
 say(r"Expected `?len\(lengths\)`? to be equal", "give one length for each sequence of the batch")
+
+
+@hint(r"shape '\[(.*?)\]' is invalid for input of size (\d+)")
+def batches_of_attention(_: re.Match[str], context: Context) -> str | None:
+    if _layer(context) != "MultiheadAttention":
+        return None
+    dim = 0 if context.module.batch_first else 1
+    return (
+        f"query, key and value must have one batch, dimension {dim} here, and key and value one length: batch_first="
+        f"{context.module.batch_first} says where the batch is"
+    )
+
+
+@hint(r"^'?params'?$")
+def groups_without_parameters(_: re.Match[str], context: Context) -> str | None:
+    return 'each group is a dict with the key "params": [{"params": model.parameters(), "lr": 0.1}]'
+
+
+say(
+    r"one of the params is (Module\.parameters|generator|list|tuple|\S+\.parameters)",
+    "give it one list of all parameters: [*a.parameters(), *b.parameters()], or groups, [{{'params': "
+    "a.parameters()}}, ...]",
+)
+say(
+    r"not supported between instances of 'str' and '(int|float)'|not supported between instances of '(int|float)' "
+    r"and 'str'",
+    "a number came as a string: float(value), or int(value)",
+)
+say(
+    r"Provided sizes \[(.*?)\] don't multiply up to the size of dim (\d+) \((\d+)\)",
+    "the product of the sizes must be {3}: correct one of them, or write -1 for the one that is to be computed",
+)
+say(r"^not a sequence$", "rows must be lists of one length: a number stands where a list should")
+say(
+    r"[Cc]an't pickle|cannot pickle",
+    "functions inside functions and lambdas cannot be saved, nor sent to another process: move it to the top of a "
+    "file, or save "
+    "model.state_dict() instead of the object",
+)
+
+
+@hint(r"argument '(\w+)'.* must be Tensor, not (\w+)")
+def module_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    given = context.call.value(match[1])
+    if not hasattr(given, "_modules"):
+        return None
+    name = next((x for x in context.names if isinstance(x, str)), "model")
+    return (
+        f"{match[1]} is a {match[2]}, a module: call it with the data first, {name}(x), or take its parameter, "
+        f"{name}.weight"
+    )
+
+
+@hint(r"'(\w+)' object has no attribute '(\w+)'")
+def module_in_a_function(match: re.Match[str], context: Context) -> str | None:
+    """`nn.init.xavier_uniform_(layer)`, `prune(layer, "weights")`, `m.bias` of a layer that has none."""
+    owner = next((x for x in context.call.args if type(x).__name__ == match[1] and hasattr(x, "_parameters")), None)
+    if owner is None:
+        return None
+    own = [*owner._parameters, *owner._buffers]
+    if context.call.kind == "attribute":
+        known = type(owner).__module__.startswith("claygrad")
+        near = difflib.get_close_matches(match[2], [*dir(type(owner)), *vars(owner), *own, *owner._modules], 1)
+        if known and not near and not hasattr(Tensor, match[2]) and not owner._modules:
+            return f"{match[1]} has no {match[2]}: ask isinstance(m, nn.Linear) or hasattr(m, '{match[2]}') first"
+        return None
+    if hasattr(Tensor, match[2]):
+        return f"it takes a tensor, not the layer: {context.name(0, 'layer')}.{own[0] if own else 'weight'}"
+    return f"did you mean {' or '.join(own)}?" if own else f"{match[1]} has no parameters"
+
+
+@hint(r"^'?(\w+)'?$")
+def parameter_of_a_function(match: re.Match[str], context: Context) -> str | None:
+    owner = next((x for x in context.call.args if hasattr(x, "_parameters")), None)
+    if context.kind is not KeyError or owner is None or hasattr(owner, "keys"):
+        return None
+    own = list(owner._parameters)
+    has = f"it has {', '.join(own)}: pass name=" if own else "it has none: choose a layer with parameters"
+    return f"{type(owner).__name__} has no parameter '{match[1]}'; {has}"
+
+
+@hint(r"^'?(param_groups|state)'?$")
+def state_of_a_model(_: re.Match[str], context: Context) -> str | None:
+    return (
+        "this is no state of an optimizer: save optimizer.state_dict() beside model.state_dict(), and load each "
+        "into its own"
+    )
+
+
+@hint(r"Error\(s\) in loading state_dict for")
+def state_of_an_optimizer(_: re.Match[str], context: Context) -> str | None:
+    given = context.call.args[1] if len(context.call.args) > 1 else None
+    if isinstance(given, dict) and set(given) == {"state", "param_groups"}:
+        return (
+            "this is the state of an optimizer: give the model its own, model.load_state_dict(...), and the "
+            "optimizer this one"
+        )
+    return None
+
+
+@hint(r"(\S+?)\(\) (missing \d+ required|takes \d+ positional arguments?)")
+def collate(match: re.Match[str], context: Context) -> str | None:
+    if "DataLoader" not in context.line.source and context.call.name != "__next__":
+        return None
+    return f"{match[1]} is called with one argument, the list of the samples of a batch: def collate_fn(samples)"
+
+
+say(
+    r"don't know how to restore data location of .*tagged with (\w+)",
+    'devices are named "cpu", "cuda", "cuda:0" ...: torch.load(path, map_location="cpu")',
+)
+say(
+    r"batch_size should be a positive integer",
+    "batch_size is an int of 1 or more: int(n), or // instead of /, makes one; None for no batches",
+)
+say(
+    r"DataLoader with IterableDataset: expected unspecified (\w+) option",
+    "leave {1}= out: an IterableDataset gives its samples in its own order; shuffle in its __iter__, or make it a "
+    "Dataset with __getitem__",
+)
+say(
+    r"p_in >= 0 && p_in <= 1|[Pp]robabilit\w+ .*between 0 and 1",
+    "probabilities lie between 0 and 1: torch.sigmoid(scores) first, or clamp(0, 1)",
+)
+say(r"At least one of 'min' or 'max' must not be None", "pass min=, max= or both: x.clamp(min=0)")
+say(
+    r"No KL\(p \|\| q\) is implemented",
+    "estimate it from samples: x = p.sample((1000,)), (p.log_prob(x) - q.log_prob(x)).mean(); or register one with "
+    "@register_kl",
+)
+say(
+    r"at start of device string: (\w+)",
+    'devices are named "cpu", "cuda", "cuda:0", "meta" ...: there is no {1}; cuda where torch.cuda.is_available(). A '
+    "dtype is an "
+    "object: torch.float16",
+)
+say(
+    r"offsets has to be a 1D Tensor but got None",
+    "input of one dimension needs offsets=, where each bag begins: torch.tensor([0]); input (bags, length) needs none",
+)
+say(r"padding='same' is not supported for strided", "take stride=1, or give the padding as a number: kernel_size // 2")
+say(
+    r"should contain a single element|return a scalar",
+    "reduce what the function returns to one number: .sum() or "
+    ".mean() (vjp, jacrev and "
+    "jacobian take functions of many)",
+)
+say(r"requires_grad must be a bool", "write True or False, without quotes")
+say(
+    r"unsupported operand type\(s\) for (.+): 'Tensor' and '(list|tuple)'|unsupported operand type\(s\) for (.+): "
+    r"'(list|tuple)' and 'Tensor'",
+    "make a tensor of the list: torch.tensor(values); with [:, None, None] behind it, it meets the channels of an "
+    "image",
+)

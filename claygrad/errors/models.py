@@ -176,7 +176,14 @@ def key(match: re.Match[str], context: Context) -> str | None:
     return f"it has {', '.join(map(repr, keys[:8]))}" if keys else None
 
 
-say(r"index -?\d+ is out of range", "the container has fewer modules")
+@hint(r"index (-?\d+) is out of range")
+def module_number(_: re.Match[str], context: Context) -> str | None:
+    owner: Any = context.call.args[0] if context.call.args else None
+    held = len(owner) if hasattr(owner, "_modules") and hasattr(owner, "__len__") else 0
+    return f"the container has {held} modules, 0 to {held - 1}" if held else "the container has fewer modules"
+
+
+
 say(r"PytorchStreamReader|unexpected EOF|invalid load key|invalid magic", "the file is not complete, or was not "
     "made by torch.save")
 say(r"each element in list of batch should be of equal size", "pad the samples to one length, or give the "
@@ -187,7 +194,8 @@ say(r"object of type '(\w+)' has no len\(\)", "define def __len__(self) in {1}, 
     "unknown length is an IterableDataset, without shuffle and sampler")
 say(r"unsupported format string passed to Tensor\.__format__", "a format is for one number: loss.item(), or "
     "loss.mean(); torch.set_printoptions(precision=4) is for printed tensors")
-say(r"num_samples should be a positive integer", "the dataset is empty: look at its __len__ and its files")
+say(r"num_samples should be a positive integer", "it is 1 or more; a DataLoader that shuffles draws "
+    "len(dataset), so there the dataset is empty: look at its __len__ and its files")
 say(r"batch_size|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
     "batch_sampler replaces "
     "batch_size, shuffle, sampler and drop_last")

@@ -26,6 +26,21 @@ def broadcasting(match: re.Match[str], context: Context) -> str | None:
                     return f"{rule}: {name}.unsqueeze({at}) is {shape_text(tuple(widened))}, which fits"
     if a == b[::-1] and len(a) == 2:
         return f"{rule}: {names[1]}.T has the shape of {names[0]}"
+    for small, large, name in ((a, b, names[0]), (b, a, names[1])):
+        if len(small) == 1 < len(large) and small[0] in large[:-1]:
+            at = large.index(small[0])
+            return (f"{rule}: {name}[:{', None' * (len(large) - 1 - at)}] meets dimension {at} of the other, which has "
+                    f"{small[0]} as well")
+    width = max(len(a), len(b))
+    padded = [(1,) * (width - len(shape)) + shape for shape in (a, b)]
+    wrong = [at for at, (m, n) in enumerate(zip(*padded, strict=True)) if m != n and 1 not in (m, n)]
+    if len(wrong) == 1:
+        at = wrong[0]
+        longer = 0 if padded[0][at] > padded[1][at] else 1
+        own = at - (width - len((a, b)[longer]))
+        least = min(padded[0][at], padded[1][at])
+        return (f"{rule}: where they go together, take the same part, {names[longer]}[{':, ' * own}:{least}]; or "
+                f"reshape one of them")
     return f"{rule}: reshape or transpose one of them, or take the same part of both"
 
 
@@ -60,8 +75,7 @@ def batches(match: re.Match[str], _: Context) -> str | None:
 
 say(r"1D tensors expected, but got 2D and 2D", "dot takes two vectors: use @ (matmul) for matrices")
 say(r"1D tensors expected|inconsistent tensor size, expected tensor \[(\d+)\] and src \[(\d+)\]", "dot takes two "
-    "vectors of one "
-    "length; flatten() or use @")
+    "vectors of one length: slice or pad one of them; torch.outer(a, b) multiplies every pair")
 say(r"size mismatch, got input|vector \+ matrix|self must be a matrix|mat2 must be a "
     r"matrix|(batch1|batch2|mat1|mat2) must be a \dD",
     "mm takes matrices, mv a matrix and a vector, bmm batches of matrices; @ (matmul) takes all of them")

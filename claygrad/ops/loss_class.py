@@ -96,12 +96,12 @@ def check_nll(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if input.dim() != 1 and (target.dim() == 0 or input.shape[0] != target.shape[0]):
         count = target.shape[0] if target.dim() else 1
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({count}).")
-    if input.dim() == 1 and target.dim() == 1 and target.shape[0] != 1:
-        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
-    if target.dtype not in (int64, uint8):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}")
     if input.dim() <= 2 and target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.dtype not in (int64, uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}")
+    if input.dim() == 1 and target.dim() == 1 and target.shape[0] != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     if input.dim() == 4 and target.dim() != 3:
         raise RuntimeError("only batches of spatial targets supported (3D tensors) "
                            f"but got targets of dimension: {target.dim()}")

@@ -16,6 +16,7 @@ import numpy as np
 from tests.errors import (
     mistakes_autograd,
     mistakes_data,
+    mistakes_later,
     mistakes_layers,
     mistakes_models,
     mistakes_python,
@@ -24,7 +25,7 @@ from tests.errors import (
 )
 
 MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes_models.MISTAKES, **mistakes_layers.MISTAKES,
-            **mistakes_training.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES}
+            **mistakes_training.MISTAKES, **mistakes_later.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES}
 MARK = "  # <-"
 PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn")
 

@@ -82,6 +82,7 @@ static int clay_traceback_here(PyFrameObject* frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const char* at = clay_behind_module(PyUnicode_AsUTF8(code->co_name));
     int door = at != NULL && at[0] != '_' && strncmp(at, "Run.", 4) != 0 && strchr(at, '.') != NULL;
+    if (at != NULL && strcmp(at, "_new") == 0) door = 1;            /* Tensor(...), UntypedStorage(...) */
     if (!door && at != NULL && at[0] != '_' && strchr(at, '.') == NULL) door = clay_is_offered(code->co_name, at);
     if (door) clay_tell("method", code->co_name, NULL);
     Py_DECREF(code);

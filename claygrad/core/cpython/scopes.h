@@ -14,6 +14,9 @@ typedef struct clay_scope {
 } clay_scope;
 
 static inline clay_scope* clay_scope_take(clay_scope* scope) {
+#ifdef CLAY_WITHOUT_PROVENANCE
+    return NULL;                    /* `make provenance` counts what this file costs */
+#endif
     if (scope != NULL) scope->refs++;
     return scope;
 }
@@ -44,6 +47,9 @@ static inline PyObject* clay_weak(PyObject* module) {
 
 /* The module is on top of the running ones until clay_scope_leave gets what this returns. NULL: no memory, and nothing to leave. */
 static inline clay_scope* clay_scope_enter(clay_scope** running, PyObject* module) {
+#ifdef CLAY_WITHOUT_PROVENANCE
+    return NULL;
+#endif
     clay_scope* made = (clay_scope*)PyObject_Malloc(sizeof(clay_scope));
     if (made == NULL) return NULL;
     made->refs = 2;                 /* the caller's, and that of the thread */

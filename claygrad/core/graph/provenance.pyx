@@ -28,7 +28,7 @@ cdef extern from *:
 clay_set_home(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep)
 
 
-cdef object here(int* lasti):
+cdef object find_line(int* lasti):
     cdef PyObject* code = clay_where(lasti)
     if code == NULL:
         return None
