@@ -103,7 +103,9 @@ PAGE = """<!DOCTYPE html>
 <button id="reset" type="button">Whole graph</button>
 <span id="found"></span>
 </header>
+<p id="guide"></p>
 <div id="graph" role="tree"></div>
+<section><h2>Most time of their own</h2><table id="top"></table></section>
 <div id="tip"></div>
 <script id="data" type="application/json">{data}</script>
 <script>

@@ -79,6 +79,35 @@ search.oninput = () => {
   draw();
 };
 document.getElementById("reset").onclick = () => { centre = root; search.value = ""; search.oninput(); };
+/* What takes the most time itself, wherever it is called from: a button that searches for it. */
+function own(node, sums) {
+  const time = node.t - node.f.reduce((sum, inner) => sum + inner.t, 0);
+  if (time > 0 && !["all", "thread", "group"].includes(node.k)) {
+    const known = sums.get(node.n) ?? { time: 0, calls: 0, line: "" };
+    sums.set(node.n, { time: known.time + time, calls: known.calls + (node.c || 0), line: known.line || node.l[0] || "" });
+  }
+  node.f.forEach(inner => own(inner, sums));
+  return sums;
+}
+function cell(row, text, number) {
+  const made = row.insertCell();
+  made.textContent = text;
+  if (number) made.className = "number";
+  return made;
+}
+for (const [name, { time: spent, calls, line }] of [...own(root, new Map())].sort((a, b) => b[1].time - a[1].time).slice(0, 10)) {
+  const row = document.getElementById("top").insertRow(), button = document.createElement("button");
+  cell(row, time(spent), true);
+  cell(row, (100 * spent / (root.t || 1)).toFixed(1) + " %", true);
+  cell(row, calls + " calls", true);
+  button.type = "button";
+  button.textContent = name;
+  button.onclick = () => { search.value = "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$"; search.oninput(); };
+  cell(row, "").append(button);
+  cell(row, line);
+}
+document.getElementById("guide").textContent = "Wide is slow: the whole width is " + time(root.t) + ", and a box lies below what called it. " +
+  "Point at a box for its line, click it to fill the page with it, Escape shows all.";
 addEventListener("resize", draw);
 addEventListener("keydown", event => { if (event.key === "Escape") document.getElementById("reset").click(); });
 draw();

@@ -141,3 +141,10 @@ def test_in_a_browser(prof, tmp_path):
     assert "aten::linear" in said["tip"]
     assert "test_flame_graph.py" in said["tip"]
     assert "module body.0" in said["tip"] or "module head" in said["tip"]
+
+
+def test_the_page_says_how_to_read_it(prof, tmp_path):
+    prof[0].export_flame_graph(str(tmp_path / "flame.html"))
+    page = (tmp_path / "flame.html").read_text()
+    assert '<p id="guide">' in page
+    assert '<table id="top">' in page
