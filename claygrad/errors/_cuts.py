@@ -60,7 +60,8 @@ def _cutter(node: ast.AST | None) -> str | None:
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             if part.func.attr in ("to", "type") and any(getattr(arg, "attr", "") in _INTEGERS for arg in part.args):
                 return "long"
-            if part.func.attr in _NEW:
+            named = [x for arg in part.args for x in ast.walk(arg) if isinstance(x, (ast.Name, ast.Call))]
+            if part.func.attr in _NEW and named:
                 inner = [_cutter(arg) for arg in part.args]
                 return next((found for found in inner if found), part.func.attr)
     return None

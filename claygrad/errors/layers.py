@@ -203,6 +203,10 @@ def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
             return f"call it: {context.name(number, 'model.parameters')}()"
         if hasattr(given, "_parameters") and type(given).__name__ == match[1]:
             return f"give it {context.name(number, 'model')}.parameters(), not the model"
+        if given is None and match[1] == "NoneType":
+            names = context.call.params
+            word = names[number] if number < len(names) else "the argument"
+            return f"{word} is None: give it a list, such as model.parameters(), or look why nothing was assigned"
         if type(given).__name__ == match[1] and not isinstance(given, Tensor):
             names = context.call.params
             word = names[number] if number < len(names) else "the argument"
@@ -388,3 +392,79 @@ say(
     "make a tensor of the list: torch.tensor(values); with [:, None, None] behind it, it meets the channels of an "
     "image",
 )
+
+
+@hint(r"missing 1 required positional argument: 'self'")
+def class_for_instance(_: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    made = None if owner is None else value_of(owner, context.frame)
+    if not isinstance(made, type):
+        return None
+    of = "model.parameters(), lr=0.1" if hasattr(made, "add_param_group") else "..."
+    return (
+        f"{short(owner)} is the class: make one of it first, {made.__name__.lower()} = {made.__name__}({of}), and "
+        f"call that"
+    )
+
+
+say(
+    r"dictionary update sequence element|'str' object has no attribute '(items|keys|copy)'",
+    "a state is a dict, not a path: load_state_dict(torch.load(path))",
+)
+say(
+    r"'(list|tuple|dict|str)' object cannot be interpreted as an integer",
+    "an int is wanted: len(x) for the length of a {1}; __len__ returns a number",
+)
+
+
+@hint(
+    r"Expected (weight|bias) to be a vector of size equal to the number of channels in input, but got \w+ of shape "
+    r"\[(\d+)\] and "
+    r"input of shape \[\d+, (\d+)"
+)
+def channels_of_group_norm(match: re.Match[str], context: Context) -> str | None:
+    return (
+        f"dimension 1 of the input holds {match[3]} channels: make the layer with num_channels={match[3]}, or "
+        f"give it {match[2]}"
+    )
+
+
+@hint(r"'weight' must be 2-D|Expected tensor for argument #1 'indices'")
+def swapped_embedding(_: re.Match[str], context: Context) -> str | None:
+    tensors = context.call.tensors
+    if (
+        context.module is None
+        and len(tensors) > 1
+        and tensors[0].dtype.is_floating_point
+        and not tensors[1].dtype.is_floating_point
+    ):
+        return "the indices come first, then the table: F.embedding(indices, weight)"
+    return None
+
+
+@hint(r"Kernel size can't be greater than actual input size")
+def swapped_convolution(_: re.Match[str], context: Context) -> str | None:
+    tensors = context.call.tensors
+    if context.module is None and len(tensors) > 1 and shape_of(tensors[1])[-1] > shape_of(tensors[0])[-1]:
+        return (
+            "the input comes first, then the weight (out_channels, in_channels, ...): here the second is the "
+            "larger one; or give padding="
+        )
+    return None
+
+
+@hint(r"argument '(\w+)'.* must be Tensor, not (dict|OrderedDict)")
+def dict_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    given = context.call.value(match[1])
+    keys = [key for key, held in given.items() if isinstance(held, Tensor)] if isinstance(given, dict) else []
+    name = next((x for x in context.names if isinstance(x, str)), "it")
+    return f"it is a dict: take what is meant, {name}[{keys[0]!r}]" if keys else "it is a dict: take one of its tensors"
+
+
+@hint(r"key_padd\w*_mask")
+def shape_of_padding_mask(_: re.Match[str], context: Context) -> str | None:
+    return (
+        "key_padding_mask is (batch, source length), True where a key is padding: transpose it with .T where it "
+        "is (length, batch)"
+    )

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport C64, CAT_COMPLEX, CAT_FLOAT, F32, F64
-from claygrad.core.data.kernels cimport find
+from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.data.layout cimport COO, SPARSE, Layout, dense, fresh_like
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.graph.observe cimport BACKWARD, FORWARD, INPLACE, MAKE, STEP, Event, Observer, call_of
@@ -26,8 +26,19 @@ cdef extern from *:
     """
     int clay_finite_depth
 
+cdef kinds_fn _kernels[64]              # by the number of the dtype, for the instruction set below
+cdef const char* _set = NULL
+
+
 cdef kinds_fn _kernel(int code) noexcept:
-    return <kinds_fn>find("finite", "kinds", code)
+    """Looked for once: by name it takes longer than a small tensor does."""
+    global _set
+    cdef int i
+    if isa() != _set:
+        for i in range(64):
+            _kernels[i] = <kinds_fn>find("finite", "kinds", i)
+        _set = isa()
+    return _kernels[code] if 0 <= code < 64 else NULL
 
 
 cdef int kinds_of(Layout v) except -1:
