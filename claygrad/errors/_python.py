@@ -310,13 +310,13 @@ def _taken_apart(match: re.Match[str], site: Site) -> str:
     if isinstance(node, ast.Attribute) and node.attr == "size":
         return f"size is a method: {short(node)}(0), or {short(node.value) or 'x'}.shape[0]"
     if kind in ("method", "builtin_function_or_method", "function"):
-        name = short(node) if isinstance(node, (ast.Attribute, ast.Name)) else ""
+        name = (short(node) or "") if isinstance(node, (ast.Attribute, ast.Name)) else ""
         return f"{name or 'it'} is a method: call it, {name or 'it'}()"
     if kind == "NoneType":
         return none_hint(node, site)
     value = site.look(node)
     if value is MISSING and isinstance(node, ast.Call) and kind == "generator":
-        return describe_value((x for x in ()), node, site, "index")
+        return describe_value(_nothing(), node, site, "index")
     if value is MISSING and kind in ("int", "float"):
         value = 0.0
     made = site.look(node.func) if isinstance(node, ast.Call) else MISSING
@@ -329,6 +329,11 @@ def _taken_apart(match: re.Match[str], site: Site) -> str:
     if type(value).__name__ != kind:
         return ""
     return describe_value(value, node, site, "index")
+
+
+def _nothing() -> Any:
+    """A generator, for what is said of them all."""
+    yield from ()
 
 
 @_hint(r"object of type '(\S+)' has no len\(\)$")
@@ -483,7 +488,7 @@ def _name(error: NameError, site: Site) -> str:
     name = getattr(error, "name", None)
     if not isinstance(name, str) or isinstance(error, UnboundLocalError):
         return ""
-    owner = site.frame.f_locals.get("self")
+    owner: Any = site.frame.f_locals.get("self")
     if hasattr(owner, "_modules") and name in {**vars(owner), **owner._modules, **owner._parameters, **owner._buffers}:
         return f"it is an attribute of the module: self.{name}"
     if name not in _IMPORTS:

@@ -399,7 +399,7 @@ def class_for_instance(_: re.Match[str], context: Context) -> str | None:
     node = context.line.expression
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     made = None if owner is None else value_of(owner, context.frame)
-    if not isinstance(made, type):
+    if owner is None or not isinstance(made, type):
         return None
     of = "model.parameters(), lr=0.1" if hasattr(made, "add_param_group") else "..."
     return (
