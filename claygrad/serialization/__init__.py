@@ -21,6 +21,7 @@ from claygrad import cuda
 from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, host_array, on_storage, parse_device, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing
 from claygrad.serialization._globals import unsafe
+from claygrad.serialization._legacy import is_legacy, load_legacy
 from claygrad.serialization._read import failed, read, safe_list
 from claygrad.serialization._write import Pickler
 
@@ -87,13 +88,17 @@ def load(f: File, map_location: Place = None, pickle_module: Any = None, *, weig
     if isinstance(f, str | os.PathLike):
         path = os.fspath(f)
         with open(path, "rb") as file:
-            _check_start(file, weights_only)
+            if _check_start(file, weights_only):
+                return load_legacy(file, lambda made, at: _restored(made, at, map_location), weights_only,
+                                   pickle_load_args)
         source: str | IO[bytes] = path
     else:
         if mmap:
             raise ValueError("f must be a file path in order to use the mmap argument")
         source = buffered(f)
-        _check_start(source, weights_only)
+        if _check_start(source, weights_only):
+            return load_legacy(source, lambda made, at: _restored(made, at, map_location), weights_only,
+                               pickle_load_args)
     reader = Reader(source)
     try:
         shelf = _Shelf(reader, map_location, bool(mmap))
@@ -102,16 +107,19 @@ def load(f: File, map_location: Place = None, pickle_module: Any = None, *, weig
         reader.close()
 
 
-def _check_start(file: IO[bytes], weights_only: bool) -> None:
-    """Refuse what is no zip: an empty file, or the format before PyTorch 1.6."""
+def _check_start(file: IO[bytes], weights_only: bool) -> bool:
+    """Whether the file is of the format before PyTorch 1.6; what is neither that nor a zip is refused."""
     at = file.tell()
-    start = file.read(4)
+    start = file.read(24)
     file.seek(at)
     if not start:
         raise EOFError("Ran out of input\n  The file is empty.")
-    if start != b"PK\x03\x04":
-        what = "it does not begin as a zip archive does: another format, or the one PyTorch wrote before version 1.6"
+    if is_legacy(start):
+        return True
+    if start[:4] != b"PK\x03\x04":
+        what = "it does not begin as a zip archive does, nor as the files that PyTorch wrote before version 1.6"
         raise pickle.UnpicklingError(failed(what) if weights_only else f"invalid load key: {what}")
+    return False
 
 
 class _Shelf:

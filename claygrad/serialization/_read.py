@@ -184,6 +184,10 @@ class Careful(_InPython):
 
 def stored(told: Any, storage: Callable[..., Any]) -> Any:
     """The storage that a reference in the pickle means, of the type it says."""
+    if isinstance(told, tuple) and len(told) == 6 and told[5] is None:       # before PyTorch 1.6: a part of another?
+        told = told[:5]
+    if isinstance(told, tuple) and len(told) == 4 and told[0] == "module" and isinstance(told[1], type):
+        return told[1]                                                       # a class of modules, with its source
     if not isinstance(told, tuple) or len(told) != 5 or told[0] != "storage" or type(told[1]) is not Kind:
         raise pickle.UnpicklingError(f"not the reference of a storage: {reprlib.repr(told)}")
     _, kind, key, location, count = told
