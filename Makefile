@@ -8,7 +8,7 @@
 #   make test-xpu   operations, models and optimizers on a second device: dpnp on the CPU, through OpenCL (docs/devices.md)
 #   make test-cuda  the kernels for GPUs compiled with CuPy's NVRTC and run on the host, and CuPy's names: needs no GPU
 #   make test-packages   five public packages written for PyTorch, installed without it, with PyTorch's numbers
-#   make ecosystem  eighty of them: installs all and writes docs/ecosystem.md
+#   make ecosystem  some hundred of them: installs all and writes docs/ecosystem.md
 #   make bench      speed and memory against PyTorch, JAX and NumPy, as tables and a chart;   make scaling   as curves
 #   make sanitize   the kernels' tests, some of the operations' and hostile calls, on a build that watches every access to memory
 #                   and every undefined operation;   make hostile CALLS=200000   hostile calls on the usual build

@@ -6,6 +6,7 @@ are sent, or before, by `share_memory_()`. The memory is freed when the last pro
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection          # as PyTorch does: programs find it there
 from multiprocessing import *  # noqa: F403
 
 from claygrad.core import shared_memory as sharing

@@ -94,7 +94,12 @@ of 1e-4 or an absolute one of 1e-5 is allowed where sums come in another order. 
 segmentation-models-pytorch, timm and one model of torchvision run in float64: their small pictures leave BatchNorms 4 to 8
 numbers to normalize, which magnifies how float32 rounds. Measured layer by layer against float64, PyTorch's float32 is then as
 far off as claygrad's, and further than the tolerance. auraloss, efficientnet-pytorch, facenet-pytorch, geoopt, hypll and
-pytorch-msssim run in float64 too, in part or whole.
+pytorch-msssim run in float64 too, in part or whole, and so do linformer and those with it, glom-pytorch,
+invariant-point-attention, rtdl-revisiting-models and torchani.
+
+blitz draws new noise into memory that a graph still holds, once per sample of its loss. With more than one sample PyTorch then
+silently gives the gradient of another function; claygrad gives that of the function that was computed
+([how](from-pytorch.md)). With one sample, as here, they agree.
 
 `make ecosystem` makes this page: `python tests/packages/run.py install` makes an environment with all packages and with
 claygrad as torch (`claygrad shim --install`), and its Python runs `tests/packages/run.py compare --write docs/ecosystem.md`.

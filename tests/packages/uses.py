@@ -52,7 +52,12 @@ def _uses() -> list[Use]:
               "loralib": ("loralib", "mup", "came-pytorch", "adan-pytorch", "pytorch-ranger", "torch-dct", "torchbnn",
                           "soft-moe-pytorch", "pytorch-wavelets"),
               "neuraloperator": ("neuraloperator", "tensorly-torch"),
-              "pennylane": ("pennylane", "cvxpylayers")}
+              "pennylane": ("pennylane", "cvxpylayers"),
+              "linformer": ("linformer", "conformer", "g-mlp-pytorch", "h-transformer-1d", "linear-attention-transformer",
+                            "mlp-mixer-pytorch", "nystrom-attention", "sinkhorn-transformer"),
+              "glom_pytorch": ("glom-pytorch", "bottleneck-transformer-pytorch", "byol-pytorch", "lambda-networks", "x-clip"),
+              "invariant_point_attention": ("invariant-point-attention", "se3-transformer-pytorch"),
+              "madgrad": ("madgrad", "ranger-adabelief", "fairscale")}
     wider: dict[str, dict[str, float]] = {}
     names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))
     return [Use(name, called.get(name, (name.replace("_", "-"),)), **wider.get(name, {})) for name in names]
