@@ -70,6 +70,7 @@ from claygrad.native.random import default_generator
 _find_accelerators_by(lambda kind: __getattr__("devices").table_of(kind), lambda: __getattr__("devices").first_there())
 LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse"),
+             "entries": lambda parts: iter(parts),        # an override may give a tensor: Python counts these calls
              "dispatch_module": lambda: _importlib.import_module("claygrad.utils._python_dispatch"),
              "wrapper": lambda *args, **kwargs: LATE["dispatch_module"]().make_wrapper(*args, **kwargs)})
 __version__ = version.__version__

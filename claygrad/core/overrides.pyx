@@ -151,7 +151,12 @@ def ask_slot(Tensor self, str name):
     cdef PyObject* args[1]
     args[0] = <PyObject*>self
     cdef list found = overriding(args, 1)
-    return None if found is None else (hand_on(getattr(Tensor, name), found, (self,), None),)
+    if found is None:
+        return None
+    answer = hand_on(getattr(Tensor, name), found, (self,), None)
+    if name == "__bool__" and type(answer) is not bool:          # of a tensor it would be asked again, for ever
+        raise TypeError(f"__bool__ should return bool, returned {type(answer).__name__}")
+    return (answer,)
 
 
 def overriding_of(values):
@@ -223,6 +228,8 @@ def note_class(cls):
 def push_mode(mode):
     """Make a function mode the innermost of this thread."""
     global _active
+    if not hasattr(type(mode), "__torch_function__"):
+        raise TypeError(f"a mode with __torch_function__ expected, got {type(mode).__name__}")
     if not hasattr(_stack, "modes"):
         _stack.modes = []
     _active += 1

@@ -548,7 +548,7 @@ cdef class Tensor:
     def __iter__(self):
         if self.layout.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        return iter(parts) if type(parts := self.unbind(0)) is tuple else LATE["entries"](parts)
 
     def __repr__(self):
         if _watched and (answer := LATE["ask_slot"](self, "__repr__")) is not None:

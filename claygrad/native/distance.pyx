@@ -46,23 +46,40 @@ cdef Layout _between(Op op, Between* a):
     """Of p, or of 2 where that is no parameter."""
     cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, out
     cdef int64_t shape[8]
-    cdef int64_t m, n, k, batch = 1
+    cdef int64_t x_steps[8]
+    cdef int64_t y_steps[8]
+    cdef int64_t at[8]
+    cdef int64_t m, n, k, of_x, of_y, x_step, y_step, x_at = 0, y_at = 0, item, done, batch = 1
     cdef double p = a.p.real if op.n_params == 3 else 2
-    cdef int i, last = x.ndim - 1
-    if x.ndim != y.ndim:
+    cdef int i, last = max(x.ndim, y.ndim) - 1
+    cdef bint alike = True
+    m, n, k, item = x.shape[x.ndim - 2], y.shape[y.ndim - 2], x.shape[x.ndim - 1], x.dtype.itemsize
+    if not p >= 0 or m * n * k == 0 or y.shape[y.ndim - 1] != k:
         return None
-    m, n, k = x.shape[last - 1], y.shape[last - 1], x.shape[last]
-    if not p >= 0 or m * n * k == 0 or y.shape[last] != k:
-        return None
-    for i in range(last - 1):
-        if x.shape[i] != y.shape[i]:
+    x_step, y_step = m * k, n * k
+    for i in range(last - 2, -1, -1):                # the leading axes, broadcast
+        of_x = x.shape[i - last - 1 + x.ndim] if i > last - x.ndim else 1
+        of_y = y.shape[i - last - 1 + y.ndim] if i > last - y.ndim else 1
+        if of_x != of_y and of_x != 1 and of_y != 1:
             return None
-        shape[i] = x.shape[i]
-        batch *= x.shape[i]
+        shape[i], at[i], alike = of_y if of_x == 1 else of_x, 0, alike and of_x == of_y
+        x_steps[i], y_steps[i] = 0 if of_x == 1 else x_step, 0 if of_y == 1 else y_step
+        x_step, y_step, batch = x_step * of_x, y_step * of_y, batch * shape[i]
     shape[last - 1], shape[last] = m, n
-    out = fresh(x.dtype, x.ndim, shape)
+    out = fresh(x.dtype, last + 1, shape)
     with nogil:
-        _measure(x.dtype.code, p, x.data(), y.data(), out.data(), batch, m, n, k)
+        if alike:
+            _measure(x.dtype.code, p, x.data(), y.data(), out.data(), batch, m, n, k)
+            batch = 0
+        for done in range(batch):
+            _measure(x.dtype.code, p, x.data() + x_at * item, y.data() + y_at * item, out.data() + done * m * n * item, 1, m, n, k)
+            i = last - 2
+            while i >= 0:                            # the next of the batch
+                at[i], x_at, y_at = at[i] + 1, x_at + x_steps[i], y_at + y_steps[i]
+                if at[i] < shape[i]:
+                    break
+                x_at, y_at, at[i] = x_at - x_steps[i] * shape[i], y_at - y_steps[i] * shape[i], 0
+                i -= 1
     return out
 
 
@@ -187,7 +204,7 @@ cdef Layout _among_back(Op op, AmongBackward* a):
     return made
 
 
-offer_one("cdist", <one_t>_between, "x1: float 2-8d, x2: same")
+offer_one("cdist", <one_t>_between, "x1: float 2-8d, x2: same 2-8d")
 offer_one("pdist", <one_t>_among, "input: float 2d")
 offer_several("cdist_backward", <several_t>_between_back, "grad_output: float broadcast, x1 x2: same nonempty 2d+, out: same")
 offer_one("cosine_similarity", <one_t>_cosine, "x1: float nonempty 1-16d, x2: same")

@@ -6,10 +6,12 @@ from libc.string cimport memcpy
 
 from claygrad.core.dispatch.call cimport call_view, run, run_all as _run
 from claygrad.core.op cimport Op, find_op
-from claygrad.core.data.dtype cimport F32
+from claygrad.core.data.dtype cimport BF16, F16, F32, F64
 from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, recording, tuple_of, vector_or_none
+from claygrad.core.data.scalar cimport cast_between
+from claygrad.core.dispatch.convert_half cimport wide_half
+from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, reals_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
 from claygrad.core.dispatch.registry cimport offer_short
 
@@ -186,7 +188,7 @@ cdef object _layer_norm(Op op, PyObject** slots):
 
 cdef object _rms_norm(Op op, PyObject** slots):
     """(input, normalized_shape, weight, eps)"""
-    cdef Layout x = floats_at(slots[0]), w
+    cdef Layout x = reals_at(slots[0]), w
     cdef int i, n
     if x is None or not isinstance(<object>slots[1], (tuple, list)):
         return None
@@ -205,7 +207,7 @@ cdef object _rms_norm(Op op, PyObject** slots):
             if w.shape[i] != x.shape[x.ndim - n + i]:
                 return None
     if eps is None:
-        eps = 1.1920928955078125e-07 if x.dtype.code == F32 else 2.220446049250313e-16
+        eps = 2.220446049250313e-16 if x.dtype.code == F64 else 1.1920928955078125e-07
     return (<tuple>_run(op.parts[0], [<object>slots[0], given, <object>slots[2], eps]))[0]
 
 
@@ -224,9 +226,19 @@ cdef object _group_norm(Op op, PyObject** slots):
                                       <object>slots[4]]))[0]
 
 
+cdef int _move_half(Tensor running, Layout new, double factor, double momentum) except -1:
+    cdef Tensor wide = new_tensor(wide_half(running.layout))
+    _move(wide, wide_half(new), factor, momentum)
+    begin_write(running)
+    cast_between(F32, new.dtype.code)(wide.layout.data(), running.layout.data(), new.numel)
+    return 0
+
+
 cdef int _move(Tensor running, Layout new, double factor, double momentum) except -1:
     """running * (1 - momentum) + new * factor * momentum"""
     cdef int64_t i
+    if new.dtype.code == F16 or new.dtype.code == BF16:
+        return _move_half(running, new, factor, momentum)
     cdef float of_old = <float>(1 - momentum), of_new = <float>momentum, by = <float>factor
     cdef char* from_ = new.data()
     cdef char* into
@@ -242,7 +254,7 @@ cdef int _move(Tensor running, Layout new, double factor, double momentum) excep
 
 cdef object _batch_norm(Op op, PyObject** slots):
     """The forms of batch_norm: in nn.functional the running moments come before weight and bias"""
-    cdef Layout x = floats_at(slots[0])
+    cdef Layout x = reals_at(slots[0]), like, wide
     cdef bint functional = op.n_params == 8 and op.params[1] == "running_mean"
     cdef PyObject** weights = slots + (3 if functional else 1)
     cdef PyObject** moments = slots + (1 if functional else 3)
@@ -251,13 +263,19 @@ cdef object _batch_norm(Op op, PyObject** slots):
     cdef tuple made
     if x is None or x.ndim < 2 or x.numel == 0 or type(<object>slots[6]) is not float or type(<object>slots[7]) is not float:
         return None
+    like = x
+    if x.dtype.code == F16 or x.dtype.code == BF16:          # parameters of float32 beside it, or its own dtype for all
+        for i in range(2):
+            wide = floats_at(weights[i])
+            wide = floats_at(moments[i]) if wide is None else wide
+            like = wide if wide is not None and wide.dtype.code == F32 else like
     momentum, eps = <object>slots[6], <object>slots[7]
     training = <object>slots[5]
     count = x.numel // x.shape[1]
     if eps <= 0 or count == 1:
         return None
     for i in range(2):
-        if not vector_or_none(weights[i], x, x.shape[1]) or not vector_or_none(moments[i], x, x.shape[1]):
+        if not vector_or_none(weights[i], like, x.shape[1]) or not vector_or_none(moments[i], like, x.shape[1]):
             return None
     if (<object>moments[0] is None) != (<object>moments[1] is None) or training is not True and <object>moments[0] is None:
         return None

@@ -5,12 +5,21 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I32, I64, dtype, of_code
 from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.data.kernels cimport find
+from claygrad.native.matmul cimport products
 from claygrad.native.rearrange cimport copied
 from claygrad.core.dispatch.guard cimport Arg, is_none, one_t, several_t
 from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef enum:
     RELEASE = 512                        # elements above which the interpreter is let go
+    LONG = 8                             # times as long as wide: worth QR factors first
+
+ctypedef fused real:
+    float
+    double
+
+cdef struct Pinv:
+    Arg input, atol, rtol, hermitian
 
 cdef double SURE = 0.5                   # of the limit of what counts as a zero
 
@@ -303,8 +312,34 @@ cdef list _singular(Op op, Svd* given):
     return [U, S, V] if _run(op, &job, a.dtype.code, info) else None
 
 
+cdef Layout _tall(Layout a):
+    """R of the QR factors of matrices that are much longer than wide, or the other way round: it has their singular values."""
+    cdef int n = a.ndim
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef LinearAlgebra job
+    cdef Layout R
+    cdef linalg_fn f
+    cdef bint done
+    cdef int i
+    if n < 2 or min(a.shape[n - 1], a.shape[n - 2]) * LONG > max(a.shape[n - 1], a.shape[n - 2]):
+        return a
+    for i in range(n):
+        shape[i], strides[i] = a.shape[i], a.strides[i]
+    if shape[n - 1] > shape[n - 2]:
+        shape[n - 1], shape[n - 2], strides[n - 1], strides[n - 2] = shape[n - 2], shape[n - 1], strides[n - 2], strides[n - 1]
+    if not _begin(&job, new_layout(a.storage, a.dtype, n, shape, strides, a.offset), True):
+        return a
+    job.k = job.n
+    R = _made(a, &job.y, job.n, job.n, True)
+    f = <linalg_fn>find("linalg", "qr", a.dtype.code)
+    with nogil:
+        done = f(&job)
+    return R if done else a
+
+
 cdef Layout _svdvals(Op op, Svdvals* given):
-    cdef Layout a = <Layout>given.A.layout, S, info
+    cdef Layout a = _tall(<Layout>given.A.layout), S, info
     cdef LinearAlgebra job
     if not _begin(&job, a) or min(job.m, job.n) > MOST_VALUES:
         return None
@@ -312,6 +347,59 @@ cdef Layout _svdvals(Op op, Svdvals* given):
     S, info = _of_batch(a, job.k, a.dtype), _of_batch(a, -1, of_code(I32))
     job.b.data, job.b.step = S.data(), job.k
     return S if _run(op, &job, a.dtype.code, info) else None
+
+
+cdef Layout _pinv(Op op, Pinv* given):
+    """V / S @ U^T, of its transpose U / S @ V^T"""
+    cdef Layout a = <Layout>given.input.layout, U, S, V, info, out
+    cdef LinearAlgebra job
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int64_t three[3]
+    cdef int64_t less, i, j, step
+    cdef double atol, rtol
+    cdef int d
+    if type(<object>given.atol.given) is not float or type(<object>given.rtol.given) is not float:
+        return None
+    if not _begin(&job, a) or min(job.m, job.n) > _most_turned(a):
+        return None
+    atol, rtol = <object>given.atol.given, <object>given.rtol.given
+    job.k = less = min(job.m, job.n)
+    S, info = _of_batch(a, less, a.dtype), _of_batch(a, -1, of_code(I32))
+    U = _made(a, &job.x, job.m, less, True)
+    V = _made(a, &job.y, less, job.n, False)
+    job.b.data, job.b.step = S.data(), less
+    if not _run(op, &job, a.dtype.code, info):
+        return None
+    with nogil:
+        for i in range(job.count):
+            for j in range(less):                    # the columns of U, which lie one after the other
+                if a.dtype.code == F32:
+                    _scale[float](<float*>U.data() + (i * less + j) * job.m, job.m, (<float*>S.data())[i * less + j],
+                                  (<float*>S.data())[i * less], atol, rtol)
+                else:
+                    _scale[double](<double*>U.data() + (i * less + j) * job.m, job.m, (<double*>S.data())[i * less + j],
+                                   (<double*>S.data())[i * less], atol, rtol)
+    three[0], three[1], three[2] = job.count, job.m, less
+    strides[0], strides[1], strides[2] = job.m * less, 1, job.m
+    U = new_layout(U.storage, a.dtype, 3, three, strides, 0)
+    three[1], three[2] = less, job.n
+    out = products(U, new_contiguous(V.storage, a.dtype, 3, three))
+    step = job.m * job.n
+    for d in range(a.ndim - 3, -1, -1):
+        shape[d], strides[d] = a.shape[d], step
+        step *= a.shape[d]
+    shape[a.ndim - 2], shape[a.ndim - 1] = job.n, job.m
+    strides[a.ndim - 2], strides[a.ndim - 1] = 1, job.n
+    return new_layout(out.storage, a.dtype, a.ndim, shape, strides, 0)
+
+
+cdef void _scale(real* column, int64_t n, real value, real largest, double atol, double rtol) noexcept nogil:
+    """A column over its singular value; 0 where that counts as zero."""
+    cdef real by = <real>0 if not value > max(<real>atol, <real>rtol * largest) else 1 / value
+    cdef int64_t i
+    for i in range(n):
+        column[i] *= by
 
 
 cdef Layout _eigvalsh(Op op, Eigh* given):
@@ -574,6 +662,7 @@ offer_one("linalg.det", <one_t>_det, "A: float strided").loops = (b"linalg", b"d
 offer_several("linalg.slogdet", <several_t>_slogdet, "A: float strided").loops = (b"linalg", b"slogdet")
 offer_several("linalg.qr", <several_t>_qr, "A: float strided, mode: reduced|complete|r").loops = (b"linalg", b"qr")
 offer_several("linalg.singular", <several_t>_singular, "A: float strided, driver: none").loops = (b"linalg", b"singular")
+offer_one("linalg.pinv", <one_t>_pinv, "input: float strided nonempty 2d+, atol rtol: raw, hermitian: false").loops = (b"linalg", b"singular")
 offer_one("linalg.svdvals", <one_t>_svdvals, "A: float strided, driver: none").loops = (b"linalg", b"singular")
 offer_several("linalg.symmetric", <several_t>_symmetric, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
 offer_one("linalg.eigvalsh", <one_t>_eigvalsh, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")

@@ -1,12 +1,14 @@
-"""Native forms of the normalisations, for tensors of one dtype, float32 or float64; claygrad/ops/norm_*.py say what they compute."""
+"""Native forms of the normalisations, for tensors of one dtype, float32 or float64; batch_norm and rms_norm also for halves, by the
+kernels of float32. claygrad/ops/norm_*.py say what they compute."""
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, dtype
+from claygrad.core.data.dtype cimport BF16, F16, F32, F64, dtype, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.native.rearrange cimport in_format_of
+from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.dispatch.guard cimport Arg, memory, numel_is, several_t, vector_of
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer_several
@@ -52,6 +54,37 @@ cdef struct BatchNormBackward:
 cdef inline Layout _given(const Arg* a):
     """As the tensor lies, which may have been copied."""
     return (<Tensor>a.given).layout
+
+
+cdef inline bint _is_half(Layout v) noexcept:
+    return v.dtype.code == F16 or v.dtype.code == BF16
+
+
+cdef inline bint _is_float(Layout v) noexcept:
+    return v.dtype.code == F32 or v.dtype.code == F64 or _is_half(v)
+
+
+cdef inline Layout _wide(Layout v):
+    return cast_half(v, of_code(F32)) if _is_half(v) else v
+
+
+cdef inline void* _data(Layout v) noexcept:
+    return NULL if v is None else v.data()
+
+
+cdef Layout _beside(const Arg* a, Layout x, int* kind):
+    """A parameter of the dtype of x, or of float32 beside a half, in the dtype in which it is computed. `kind` is the dtype that all
+    parameters have (-1 before the first), or -2 if one does not fit."""
+    cdef Layout v
+    if a.layout == NULL:
+        return None
+    v = <Layout>a.layout
+    if kind[0] == -1 and (v.dtype is x.dtype or v.dtype.code == F32 and _is_half(x)):
+        kind[0] = v.dtype.code
+    if kind[0] != v.dtype.code:
+        kind[0] = -2
+        return None
+    return _wide(v)
 
 
 cdef void _clear(Norm* s) noexcept:
@@ -128,15 +161,23 @@ cdef list _layer(Op op, LayerNorm* a):
 
 cdef list _root(Op op, RmsNorm* a):
     cdef Norm s
-    cdef Layout x = <Layout>a.input.layout, out, rstd
-    cdef int n
+    cdef Layout given = <Layout>a.input.layout, x, weight, out, rstd
+    cdef int n, kind = -1
+    if not _is_float(given):
+        return None
+    weight = _beside(&a.weight, given, &kind)
+    if kind >= 0 and kind != given.dtype.code or kind == -2:
+        return None
+    x = _wide(given)
     _clear(&s)
     n = _last_axes(x, &a.normalized_shape, &s)
     if n < 0 or not _like_last(&a.weight, x, n):
         return None
     out, rstd = fresh_like(x), _moments(x, n)
-    s.x, s.weight, s.out, s.rstd, s.eps = x.data(), memory(&a.weight), out.data(), rstd.data(), a.eps.real
-    return [out, rstd] if _done("layer_forward", x, &s) else None
+    s.x, s.weight, s.out, s.rstd, s.eps = x.data(), _data(weight), out.data(), rstd.data(), a.eps.real
+    if not _done("layer_forward", x, &s):
+        return None
+    return [cast_half(out, given.dtype) if _is_half(given) else out, rstd]
 
 
 cdef list _results(Norm* s, Layout x, const Arg* output_mask, int wanted, int n=0):
@@ -250,38 +291,63 @@ cdef void _channels(Norm* s, Layout x) noexcept:
 
 cdef list _batch(Op op, BatchNorm* a):
     cdef Norm s
-    cdef Layout x = <Layout>a.input.layout, out, mean, rstd, variance
-    cdef const void* running_var = memory(&a.running_var)
+    cdef Layout given = <Layout>a.input.layout, x, weight, bias, running_mean, running_var, out, mean, rstd, variance
+    cdef list made
+    cdef dtype kept
     cdef int64_t i
+    cdef int kind = -1
     cdef double eps = a.eps.real
+    if not _is_float(given):
+        return None
+    weight, bias = _beside(&a.weight, given, &kind), _beside(&a.bias, given, &kind)
+    running_mean, running_var = _beside(&a.running_mean, given, &kind), _beside(&a.running_var, given, &kind)
+    if kind == -2 or (running_mean is None) != (running_var is None) or not a.training.value and running_var is None:
+        return None
+    x = _wide(given)                                 # of a half: memory of its own, which is written over
     _clear(&s)
     _channels(&s, x)
     if not (numel_is(&a.weight, s.channels) and numel_is(&a.bias, s.channels) and numel_is(&a.running_mean, s.channels)
-            and numel_is(&a.running_var, s.channels)) or (a.running_mean.layout == NULL) != (a.running_var.layout == NULL):
+            and numel_is(&a.running_var, s.channels)):
         return None
-    if not a.training.value and running_var == NULL:
-        return None
-    out, rstd = fresh_like(x), _vector(x.dtype, s.channels)
-    s.x, s.weight, s.bias, s.out, s.rstd = x.data(), memory(&a.weight), memory(&a.bias), out.data(), rstd.data()
+    out, rstd = fresh_like(x) if x is given else x, _vector(x.dtype, s.channels)
+    kept = given.dtype if kind < 0 else of_code(kind)
+    s.x, s.weight, s.bias, s.out, s.rstd = x.data(), _data(weight), _data(bias), out.data(), rstd.data()
     if a.training.value:
         mean, variance = _vector(x.dtype, s.channels), _vector(x.dtype, s.channels)
         s.mean, s.variance, s.eps = mean.data(), variance.data(), eps
-        return [in_format_of(out, _given(&a.input)), mean, rstd, variance] if _done("batch_forward", x, &s) else None
-    s.mean, s.given = <void*>memory(&a.running_mean), True
-    for i in range(s.channels):
-        if x.dtype.code == F32:
-            (<float*>s.rstd)[i] = 1 / sqrtf((<const float*>running_var)[i] + <float>eps)
-        else:
-            (<double*>s.rstd)[i] = 1 / sqrt((<const double*>running_var)[i] + eps)
+        made = [out, mean, rstd, variance]
+        if kept is not x.dtype:                      # as in torch, halves that are kept are rounded before they are applied
+            s.out = NULL
+            _done("batch_forward", x, &s)
+            made = [out, cast_half(mean, kept), cast_half(rstd, kept), cast_half(variance, kept)]
+            mean, rstd = _wide(<Layout>made[1]), _wide(<Layout>made[2])
+            s.mean, s.rstd, s.out, s.given = mean.data(), rstd.data(), out.data(), True
+    else:
+        s.mean, s.given = running_mean.data(), True
+        for i in range(s.channels):
+            if x.dtype.code == F32:
+                (<float*>s.rstd)[i] = 1 / sqrtf((<const float*>running_var.data())[i] + <float>eps)
+            else:
+                (<double*>s.rstd)[i] = 1 / sqrt((<const double*>running_var.data())[i] + eps)
+        made = [out, _vector(kept, 0), _vector(kept, 0), _vector(kept, 0)]
     if not _done("batch_forward", x, &s):
         return None
-    return [in_format_of(out, _given(&a.input)), _vector(x.dtype, 0), _vector(x.dtype, 0), _vector(x.dtype, 0)]
+    out = in_format_of(out, _given(&a.input))
+    made[0] = out if x is given else cast_half(out, given.dtype)
+    return made
 
 
 cdef list _batch_back(Op op, BatchNormBackward* a):
     cdef Norm s
-    cdef Layout g = <Layout>a.grad_out.layout, x = <Layout>a.input.layout
+    cdef Layout g = <Layout>a.grad_out.layout, given = <Layout>a.input.layout, x, mean, rstd, weight
     cdef list made
+    cdef int i, kind = -1
+    if not _is_float(given):
+        return None
+    mean, rstd, weight = _beside(&a.mean, given, &kind), _beside(&a.rstd, given, &kind), _beside(&a.weight, given, &kind)
+    if kind == -2:
+        return None
+    g, x = _wide(g), _wide(given)
     _clear(&s)
     _channels(&s, x)
     if not same_shape(g, x) or not (numel_is(&a.weight, s.channels) and numel_is(&a.mean, s.channels) and numel_is(&a.rstd, s.channels)):
@@ -289,21 +355,28 @@ cdef list _batch_back(Op op, BatchNormBackward* a):
     made = _results(&s, x, &a.output_mask, 3)
     if made is None:
         return None
-    s.x, s.g, s.weight, s.mean, s.rstd = x.data(), g.data(), memory(&a.weight), <void*>memory(&a.mean), <void*>memory(&a.rstd)
+    s.x, s.g, s.weight, s.mean, s.rstd = x.data(), g.data(), _data(weight), mean.data(), rstd.data()
     s.given = not a.training.value
-    return _like_input(made, _given(&a.input)) if _done("batch_backward", x, &s) else None
+    if not _done("batch_backward", x, &s):
+        return None
+    made = _like_input(made, _given(&a.input))
+    if x is not given:                               # the gradients of parameters are of their dtype
+        for i in range(3):
+            if weight is None or kind != F32 or i == 0 and (<Layout>made[0]).numel:
+                made[i] = cast_half(<Layout>made[i], given.dtype)
+    return made
 
 
 offer_several("layer_norm", <several_t>_layer, "input: float copied nonempty, normalized_shape: sizes, weight bias: same optional")
 offer_several("layer_norm_backward", <several_t>_layer_back,
               "grad_out input: float same copied nonempty, normalized_shape: sizes, mean rstd: same copied, weight: same optional")
-offer_several("rms_norm", <several_t>_root, "input: float copied nonempty, normalized_shape: sizes, weight: same optional")
+offer_several("rms_norm", <several_t>_root, "input: any copied nonempty, normalized_shape: sizes, weight: any optional")
 offer_several("rms_norm_backward", <several_t>_root_back,
               "grad_out input: float same copied nonempty, normalized_shape: sizes, rstd: same copied, weight: same optional")
 offer_several("group_norm", <several_t>_group, "input: float copied nonempty, weight bias: same optional")
 offer_several("group_norm_backward", <several_t>_group_back,
               "grad_out input: float same copied nonempty, mean rstd: same copied, weight: same optional")
 offer_several("batch_norm", <several_t>_batch,
-              "input: float copied nonempty 2d+, weight bias running_mean running_var: same optional")
+              "input: any copied nonempty 2d+, weight bias running_mean running_var: any optional")
 offer_several("batch_norm_backward", <several_t>_batch_back,
-              "grad_out input: float same copied nonempty 2d+, mean rstd: same copied, weight: same optional")
+              "grad_out: any copied nonempty 2d+, input: same copied nonempty 2d+, mean rstd: any copied, weight: any optional")

@@ -77,6 +77,9 @@ def array_from(data: Any, wanted: dtype | None) -> np.ndarray:
     if kind is list and wanted is None and len(data) <= 16 and set(map(type, data)) == _FLOAT \
             and min(data) > -6e4 and max(data) < 6e4:
         return np.array(data, default_dtype().numpy)
+    if kind is range and wanted in (None, _INT64) and 0 < len(data) <= 2**24 and all(
+            -2**63 <= end < 2**63 for end in (data[0], data[-1])):
+        return np.arange(data.start, data.stop, data.step, np.int64)
     leaves = _leaf_types(data) if kind is list or kind is tuple else {kind}
     if not leaves or not leaves <= _PLAIN:
         return _array_element_wise(data, wanted)

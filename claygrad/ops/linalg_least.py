@@ -91,7 +91,7 @@ def pinv_shape(input: Tensor, atol, rtol) -> tuple[int, ...]:
     return (*batch, input.shape[-1], input.shape[-2])
 
 
-@op(strides="columns",
+@op(kernel="linalg.pinv", strides="columns",
     name="_linalg_pinv", function=False, method=False, node="LinalgPinvBackward0", check=check_pinv, meta=pinv_shape)
 def pseudo_inverse(xp, input: Tensor, atol: Tensor | Number, rtol: Tensor | Number, hermitian: bool):
     if not input.size:

@@ -81,6 +81,8 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def _push_mode(mode: TorchDispatchMode) -> None:
+    if not hasattr(type(mode), "__torch_dispatch__"):
+        raise TypeError(f"a mode with __torch_dispatch__ expected, got {type(mode).__name__}")
     _stack().append(mode)
     set_modes(len(_stack()))
     begin_reason()
@@ -222,7 +224,11 @@ def _local_scalar(x: Tensor) -> tuple[Any] | None:
     if not _stack() and not has_dispatch(type(x)):
         return None
     func = importlib.import_module("claygrad.library._overloads").local_scalar()
-    return (_ask(func, (x,), {}),)
+    answer = _ask(func, (x,), {})
+    if isinstance(answer, Tensor):               # it would be asked for its number in turn, for ever
+        raise TypeError(f"item(): the answer of __torch_dispatch__ to {func} must be a number, not "
+                        f"{type(answer).__name__}")
+    return (answer,)
 
 
 # Functions that take tensors and give what has no derivative: a mode is given them whole.

@@ -355,6 +355,8 @@ cdef object _into(Op op, PyObject** slots, object out):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     results = made if isinstance(made, tuple) else (made,)
+    if len(results) < len(targets) or not all([isinstance(x, Tensor) for x in results]):           # somebody else's answer
+        raise TypeError(f"{op.name}(): cannot write {made!r:.200} into out=: the answer of __torch_dispatch__ must be Tensor, one for each")
     if op.kind == POINTWISE or op.info.get("out_alias") is not None:       # "refuse": not even all of an input's own memory
         for x in _flat(op, slots):
             if isinstance(x, Tensor) and overlaps(<Tensor>x, <Tensor>targets[0], op.info.get("out_alias") == "refuse"):

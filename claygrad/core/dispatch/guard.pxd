@@ -36,7 +36,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.dtype cimport F32, F64, I64
+from claygrad.core.data.dtype cimport BF16, F16, F32, F64, I64
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.op cimport Op
 from claygrad.core.graph.modes cimport modes
@@ -112,6 +112,12 @@ cdef inline Layout floats_at(PyObject* slot):
     """The same of one of float32 or float64."""
     cdef Layout v = layout_at(slot)
     return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64) else None
+
+
+cdef inline Layout reals_at(PyObject* slot):
+    """The same of one of float32, float64, float16 or bfloat16."""
+    cdef Layout v = layout_at(slot)
+    return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == F16 or v.dtype.code == BF16) else None
 
 
 cdef inline Layout numbers_at(PyObject* slot):

@@ -55,12 +55,17 @@ cdef object _written(Operation call, PyObject** slots):
 
 cdef int _as_view(Tensor t, Tensor out, bint multi) except -1:
     """Whoever answered made the view unrecorded: let it be one of t as if it had been made here."""
+    cdef Tensor base = t
+    while base.base is not None:
+        base = base.base
+    if base is out:                          # the answer is what it should be a view of
+        return 0
     if t.layout.storage.where.kind == WRAPPED:
         out.layout = new_layout(t.layout.storage, out.layout.dtype, out.layout.ndim, out.layout.shape, out.layout.strides,
                                 out.layout.offset)
     if t.inference or modes().no_grad or modes().inference:
         return 0
-    out.base = t if t.base is None else t.base
+    out.base = base
     out.counter, out.view_version = t.counter, t.version()
     out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_PLAIN
     out.mark, out.code = MADE, None
@@ -69,9 +74,14 @@ cdef int _as_view(Tensor t, Tensor out, bint multi) except -1:
 
 cdef Tensor _own(Operation call, Tensor out):
     """A result that may be given a history: not an argument, and nothing that has one."""
+    cdef bint given = False
     for x in call.values:
-        if x is out:
-            return <Tensor?>_LATE["unrecorded"](out.detach)
+        given = given or x is out
+    if given:
+        out = <Tensor?>_LATE["unrecorded"](out.detach)
+        for x in call.values:                # whoever answers is asked for that too, and may give an argument again
+            if x is out and type(out) is Tensor:
+                return alias(out, False)
     return alias(out, False) if type(out) is Tensor and (out.node is not None or out.leaf_grad) else out
 
 

@@ -29,6 +29,14 @@ int64_t first_outside(const int64_t* index, int64_t count, int64_t n) {
 template <class T>
 void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
     each_range(outer * m, COSTLY_ROWS / 2 / inner + 1, [=](int64_t begin, int64_t end) {
+        if (inner == 1) {
+            for (int64_t k = begin; k < end;) {          // row by row
+                const int64_t o = k / m, stop = (o + 1) * m < end ? (o + 1) * m : end;
+                const T* x = x_oni + o * n;
+                for (; k < stop; k++) out_omi[k] = x[index_omi[k]];
+            }
+            return;
+        }
         int64_t o = begin / m, j = begin % m, at = begin * inner;
         for (int64_t k = begin; k < end; k++) {
             const T* x = x_oni + o * n * inner;
@@ -46,6 +54,10 @@ void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t
         for (int64_t task = begin; task < end; task++) {
             const int64_t o = task / tiles, from = task % tiles * width, to = from + width < inner ? from + width : inner;
             T* out = out_oni + o * n * inner;
+            if (inner == 1) {
+                for (int64_t j = o * m; j < (o + 1) * m; j++) out[index_omi[j]] += src_omi[j];
+                continue;
+            }
             for (int64_t j = 0; j < m; j++) {
                 const int64_t at = (o * m + j) * inner;
                 for (int64_t i = from; i < to; i++) out[index_omi[at + i] * inner + i] += src_omi[at + i];

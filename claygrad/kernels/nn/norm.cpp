@@ -272,6 +272,7 @@ template <class T> void batch_forward_range(void* data, int64_t begin, int64_t e
             rstd = 1 / sqrt(variance + eps);
             ((T*)s.mean)[c] = mean, ((T*)s.rstd)[c] = rstd, ((T*)s.variance)[c] = variance;
         }
+        if (!s.out) continue;                            // the moments alone
         const V middle = splat<V>(mean), scale = splat<V>(s.weight ? rstd * ((const T*)s.weight)[c] : rstd);
         const V shift = splat<V>(s.bias ? ((const T*)s.bias)[c] : 0);
         for (int64_t e = 0; e < s.examples; e++) {
@@ -311,6 +312,7 @@ template <class T> void columns_forward_range(void* data, int64_t begin, int64_t
                 rstd[i] = 1 / sqrt(squares[0][i] / count + (T)s.eps);
             }
         }
+        if (!s.out) continue;
         for (int64_t e = 0; e < s.examples; e++) {
             const T* from = x + e * step;
             T* out = (T*)s.out + e * step + c;
