@@ -1,8 +1,9 @@
 /* Note [Guarded functions]
    A frame of Python puts itself into the traceback when an exception leaves it, and only what is called before it, in C, can take it
    out again. A function has a field for what is called: vectorcall. CPython 3.11 does not read that field where it can run the frame of
-   a plain function in its own loop; it does for other types. There a guarded function is of a subtype, which adds nothing. A new
-   type gets a `__doc__` of its own, None, which would hide that of every function: it is taken out again. */
+   a plain function in its own loop; it does for other types. There a guarded function is of a subtype, which adds nothing. From 3.12 on
+   CPython asks the field, but for `__init__`: from 3.13 on a class that has been called some times runs the frame of its own at once.
+   So that alone is of the subtype there. A new type gets a `__doc__` of its own, None, which would hide that of every function: it is taken out again. */
 #pragma once
 #include <Python.h>
 
@@ -23,7 +24,6 @@ static PyObject* clay_guarded_vectorcall(PyObject* function, PyObject* const* ar
     return out;
 }
 
-#if PY_VERSION_HEX < 0x030C0000
 static PyTypeObject clay_function;
 
 static int clay_make_type(void) {
@@ -37,18 +37,20 @@ static int clay_make_type(void) {
     PyType_Modified(&clay_function);
     return 0;
 }
-#endif
 
 static int clay_guard(PyObject* function) {
     PyFunctionObject* f = (PyFunctionObject*)function;
     if (clay_plain_vectorcall == NULL) clay_plain_vectorcall = f->vectorcall;
     if (f->vectorcall != clay_plain_vectorcall) return 0;
 #if PY_VERSION_HEX < 0x030C0000
-    if (clay_make_type() < 0) return -1;
+    const int subtype = 1;
     f->vectorcall = clay_guarded_vectorcall;
-    Py_SET_TYPE(function, &clay_function);
 #else
+    const int subtype = PyUnicode_CompareWithASCIIString(f->func_name, "__init__") == 0;
     PyFunction_SetVectorcall(f, clay_guarded_vectorcall);
 #endif
+    if (!subtype) return 0;
+    if (clay_make_type() < 0) return -1;
+    Py_SET_TYPE(function, &clay_function);
     return 0;
 }
