@@ -12,7 +12,7 @@ template <class T> void plane(const void* from, int64_t from_step, void* to, int
 
 }  // namespace
 
-const Kernel plane_kernels[] = {{"transpose", F32, (void*)plane<float>}, {"turned", F64, (void*)plane<double>}};
+const Kernel plane_kernels[] = {{"transpose", F32, (void*)plane<float>}, {"transpose", F64, (void*)plane<double>}};
 CLAY_COUNT(plane)
 
 }  // namespace CLAY_ISA
