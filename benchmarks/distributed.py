@@ -29,7 +29,7 @@ COLOURS = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e5ea2"]
 
 
 class Link(NamedTuple):
-    """What connects ranks: seconds for a message, seconds for a byte."""
+    """A network link: latency in seconds, and seconds per byte."""
 
     name: str
     latency: float
@@ -73,7 +73,7 @@ def step(p: int, work: Work, link: Link, add: float, bucket: float = 25e6, first
 
 
 def efficiency(p: int, work: Work, link: Link, add: float, bucket: float = 25e6) -> float:
-    """The share of p ranks' computation that is left after communication."""
+    """Parallel efficiency on p ranks: time of computation over time of a step."""
     return work.seconds / step(p, work, link, add, bucket)
 
 
@@ -167,7 +167,7 @@ def link_of(name: str, told: dict[str, float]) -> Link:
 
 
 def between_hosts(delay: float) -> Link | None:
-    """The link of tests/distributed/two_hosts.py, if this process may make it."""
+    """The link of tests/distributed/two_hosts.py, if this process may create network namespaces."""
     script = ROOT / "tests/distributed/two_hosts.py"
     done = subprocess.run(
         [sys.executable, str(script), "--delay", str(delay), __file__, "--rank-program", "link"],

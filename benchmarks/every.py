@@ -32,8 +32,8 @@ from tests.oracle.opdb.compare import is_float, leaves
 from tests.oracle.opdb.database import entries, ours
 
 ELEMENTS = {"small": 0, "medium": 200_000, "large": 10_000_000}
-LEAST = 50                      # of the elements asked for: a sample that does not grow so far is left out
-MEMORY = 1 << 30                # bytes for one call: an operation that asks for more (outer) is tried on less
+MIN_SHARE = 50                  # one in so many of the wanted elements: samples that stay smaller are left out
+MEMORY = 1 << 30                # bytes for one call: operations that need more (outer) get smaller inputs
 
 
 def tiled(value: Any, factor: int, axes: int | None) -> Any:
@@ -51,22 +51,22 @@ def tensors_of(sample: Any, lib: ModuleType = torch) -> list[Any]:
     return [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, lib.Tensor)]
 
 
-def grown(sample: Any, elements: int, axes: int | None) -> Iterator[Any]:
+def enlarged(sample: Any, elements: int, axes: int | None) -> Iterator[Any]:
     """The sample made larger and larger: in all directions, or along its first axes."""
     if not elements:
         yield sample
         return
     tensors = tensors_of(sample)
-    most = max((t.numel() for t in tensors), default=0)
-    if not most:
+    largest = max((t.numel() for t in tensors), default=0)
+    if not largest:
         return
     ndim = max(sum(size > 1 for size in t.shape[:axes]) for t in tensors) or 1
-    last = int((elements / most) ** (1 / ndim))
+    last = int((elements / largest) ** (1 / ndim))
     for factor in sorted({last >> i for i in range(last.bit_length() - 1)}):
         given, args, kwargs = (tiled(v, factor, axes) for v in (sample.input, sample.args, sample.kwargs))
         larger = type(sample)(given, args=args, kwargs=kwargs)
         larger.output_process_fn_grad = sample.output_process_fn_grad
-        if max(t.numel() for t in tensors_of(larger)) >= elements // LEAST:
+        if max(t.numel() for t in tensors_of(larger)) >= elements // MIN_SHARE:
             yield larger
 
 
@@ -75,7 +75,7 @@ def bound(function: Callable | None, sample: Any) -> Callable[[], object]:
     return functools.partial(function, sample.input, *sample.args, **sample.kwargs)
 
 
-def both_ways(lib: ModuleType, function: Callable | None, sample: Any) -> Callable[[], object]:
+def with_gradient(lib: ModuleType, function: Callable | None, sample: Any) -> Callable[[], object]:
     """Forward, and the gradients of all that requires them."""
     forward = bound(function, sample)
     inputs = [t for t in tensors_of(sample, lib) if t.requires_grad]
@@ -96,19 +96,19 @@ def measured(name: str, elements: int, backward: bool) -> list[float] | None:
     if backward and not entries()[name].supports_autograd:
         return None
     for sample, axes in itertools.product(samples(name, "float32", grad=backward, limit=4), (None, 1)):
-        chosen = None
+        selected = None
         with contextlib.suppress(Exception):
-            for larger in grown(sample, elements, axes):
-                call = both_ways(torch, theirs, larger) if backward else bound(theirs, larger)
+            for larger in enlarged(sample, elements, axes):
+                call = with_gradient(torch, theirs, larger) if backward else bound(theirs, larger)
                 began = time.perf_counter()
                 call()
                 if time.perf_counter() - began > LONG:
-                    break                                # it is tried on less
-                chosen = call, larger
+                    break                                # smaller inputs are tried
+                selected = call, larger
         with contextlib.suppress(Exception):
-            if chosen:
-                call, larger = chosen[0], translated(chosen[1])
-                own = both_ways(claygrad, mine, larger) if backward else bound(mine, larger)
+            if selected:
+                call, larger = selected[0], translated(selected[1])
+                own = with_gradient(claygrad, mine, larger) if backward else bound(mine, larger)
                 return seconds([own, call], claygrad.get_num_threads())
     return None
 
@@ -127,18 +127,18 @@ def main() -> None:
     ask.add_argument("--slower", type=float, default=1.0, help="list those above this ratio")
     told = ask.parse_args()
     warnings.simplefilter("ignore")
-    chosen = [name for name in entries() if ours(name)]
+    selected = [name for name in entries() if ours(name)]
     if told.names:
-        chosen = [name for name in chosen if any(re.search(pattern, name) for pattern in told.names)]
-    torch.randn(1000, 1000) @ torch.randn(1000, 1000)          # threads and their stacks are there now
+        selected = [name for name in selected if any(re.search(pattern, name) for pattern in told.names)]
+    torch.randn(1000, 1000) @ torch.randn(1000, 1000)          # starts PyTorch's threads
     limit_memory()
     for threads in told.threads or (1, 2):
         torch.set_num_threads(threads)
         claygrad.set_num_threads(threads)
         for size in told.size or ("small", "medium"):
             found = {}
-            for i, name in enumerate(chosen):
-                print(f"\r{i + 1:4} of {len(chosen)}  {name:60.60}", end="", file=sys.stderr, flush=True)
+            for i, name in enumerate(selected):
+                print(f"\r{i + 1:4} of {len(selected)}  {name:60.60}", end="", file=sys.stderr, flush=True)
                 if both := measured(name, ELEMENTS[size], told.backward):
                     found[name] = both
             print("\r" + " " * 74 + "\r", end="", file=sys.stderr, flush=True)

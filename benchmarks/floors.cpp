@@ -96,16 +96,16 @@ float* fresh(int64_t n) {
 // Seconds of all passes one after the other, the best of some batches that take `budget` seconds together. Pass k reads reads[k] arrays of
 // sizes[k] floats, the first of them what the pass before it wrote if that is as large, and writes writes[k] others; or, where
 // that is negative, as many of those that it read. Less than 0: no memory.
-extern "C" double least_seconds(int count, const int64_t* sizes, const int* reads, const int* writes, int threads, double budget) {
+extern "C" double min_seconds(int count, const int64_t* sizes, const int* reads, const int* writes, int threads, double budget) {
     std::vector<Pass> passes(count);
     std::vector<float*> all;
-    auto made = [&](int64_t n) { return all.push_back(fresh(n)), all.back(); };
+    auto new_array = [&](int64_t n) { return all.push_back(fresh(n)), all.back(); };
     for (int k = 0; k < count; k++) {
         Pass& pass = passes[k];
         pass.n = sizes[k];
         const bool follows = k > 0 && !passes[k - 1].out.empty() && passes[k - 1].n == pass.n;
-        for (int i = 0; i < reads[k]; i++) pass.in.push_back(i == 0 && follows ? passes[k - 1].out[0] : made(pass.n));
-        for (int i = 0; i < std::abs(writes[k]); i++) pass.out.push_back(writes[k] < 0 ? pass.in[i] : made(pass.n));
+        for (int i = 0; i < reads[k]; i++) pass.in.push_back(i == 0 && follows ? passes[k - 1].out[0] : new_array(pass.n));
+        for (int i = 0; i < std::abs(writes[k]); i++) pass.out.push_back(writes[k] < 0 ? pass.in[i] : new_array(pass.n));
     }
     bool enough = true;
     for (float* p : all) enough = enough && p;

@@ -116,7 +116,7 @@ FLOATS: dict[str, Operation] = {
 }
 
 
-def made(lib: ModuleType, layout: str, side: int, kind: str) -> Any:
+def tensor_in(lib: ModuleType, layout: str, side: int, kind: str) -> Any:
     return LAYOUTS[layout](lambda *shape: (lib.rand(*shape) * 9 + 1).to(getattr(lib, kind)), side)
 
 
@@ -134,7 +134,7 @@ def main() -> None:
     operations = WHOLE | (FLOATS if getattr(torch, told.dtype).is_floating_point else {})
     found = {}
     for layout in LAYOUTS:
-        mine, theirs = (made(lib, layout, told.side, told.dtype) for lib in (claygrad, torch))
+        mine, theirs = (tensor_in(lib, layout, told.side, told.dtype) for lib in (claygrad, torch))
         for name, call in operations.items():
             if told.names and not any(re.search(pattern, f"{layout}: {name}") for pattern in told.names):
                 continue

@@ -25,25 +25,25 @@ gather()
 
 BATCH_SECONDS = 0.02
 BATCHES = 7
-LONG = 2.0                         # batches that take longer together are enough
-STEPS = 5                          # of a model, until its memory stays the same
+LONG = 2.0                         # seconds: stop after batches of this total time
+STEPS = 5                          # training steps before memory is read
 PEAK_SIZE = 1024                   # of the matrices
 FLOOR_SECONDS = 0.3                # for a workload's floor: 15 batches of BATCH_SECONDS
 
 
 def seconds_per_call(call: Callable[[], object]) -> float:
     """The best of some batches, each long enough for the clock."""
-    call()                         # what is made on the first call only
+    call()                         # warm up
     timer = timeit.Timer(call)
     number = 1
-    while (taken := timer.timeit(number)) < BATCH_SECONDS:
-        number = max(number + 1, int(number * min(10, 1.2 * BATCH_SECONDS / max(taken, 1e-9))))
-    best, spent = taken, taken
+    while (measured := timer.timeit(number)) < BATCH_SECONDS:
+        number = max(number + 1, int(number * min(10, 1.2 * BATCH_SECONDS / max(measured, 1e-9))))
+    best, spent = measured, measured
     for _ in range(BATCHES):
         if spent > LONG:
             break
-        spent += (taken := timer.timeit(number))
-        best = min(best, taken)
+        spent += (measured := timer.timeit(number))
+        best = min(best, measured)
     return best / number
 
 
@@ -63,7 +63,7 @@ def call_of(library: str, lib: ModuleType, name: str) -> Callable[[], object]:
 
 
 def times(library: str, threads: int, names: list[str]) -> dict[str, float]:
-    """Seconds per call of each workload. What only stands beside may fail: its column stays empty there."""
+    """Seconds per call of each workload. Other libraries may fail: their column stays empty."""
     lib = prepared(library, threads)
     empty = seconds_per_call(lambda: None)
     seconds = {}
@@ -78,8 +78,8 @@ def times(library: str, threads: int, names: list[str]) -> dict[str, float]:
 
 
 def resident(word: str) -> int:
-    """VmRSS, the memory held now, or VmHWM, the most so far, in bytes. Of this program alone: getrusage's figure starts
-    at what the program that started this one held."""
+    """VmRSS, the memory held now, or VmHWM, the most so far, in bytes. For this process alone: getrusage's peak starts
+    at that of the parent process."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith(word + ":"))
@@ -122,13 +122,13 @@ def floors(threads: int, names: list[str]) -> dict[str, float]:
         library = Path(folder) / "floors.so"
         subprocess.run([compiler, "-std=c++17", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "-pthread",
                         Path(__file__).with_name("floors.cpp"), "-o", library], check=True)
-        least_seconds = ctypes.CDLL(str(library)).least_seconds
-    least_seconds.restype = ctypes.c_double
+        min_seconds = ctypes.CDLL(str(library)).min_seconds
+    min_seconds.restype = ctypes.c_double
 
     def floor(passes: tuple[Pass, ...]) -> float:
         ints = ctypes.c_int * len(passes)
         sizes, reads, writes = zip(*passes)
-        return least_seconds(len(passes), (ctypes.c_int64 * len(passes))(*sizes), ints(*reads), ints(*writes), threads,
+        return min_seconds(len(passes), (ctypes.c_int64 * len(passes))(*sizes), ints(*reads), ints(*writes), threads,
                              ctypes.c_double(FLOOR_SECONDS))
     found = {name: floor(WORKLOADS[name].passes) for name in names if WORKLOADS[name].passes}
     return {name: seconds for name, seconds in found.items() if seconds > 0}

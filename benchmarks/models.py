@@ -9,8 +9,8 @@ from workloads import workload
 
 
 def products(*sizes: tuple[int, int]) -> float:
-    """Additions and multiplications of products with so many of the latter, made so often: once forward, once for the
-    gradient of the weights, and once for that of the input where it has one."""
+    """Floating point operations of a training step, from (multiplications, how often) of its matrix products: once
+    forward, once for the gradient of the weights, and once for that of the input if it has one."""
     return sum(2.0 * size * times for size, times in sizes)
 
 
@@ -25,7 +25,7 @@ def step_of(torch: ModuleType, model: object, loss: Callable[[], object]) -> Cal
 
 
 GPT = products((1024 * (4 * 128 * (384 + 128 + 2 * 512) + 128 * 256), 3),
-               (4 * 64 * 64 * 64 * 32 // 2, 7))                          # of the scores, half of which are masked
+               (4 * 64 * 64 * 64 * 32 // 2, 7))                          # attention scores, half of them masked
 CNN = products((64 * 28 * 28 * 16 * 9, 2), (64 * 14 * 14 * 32 * 16 * 9, 3), (64 * 32 * 49 * 10, 3))
 LSTM = products((16 * 50 * 32 * 256, 2), (16 * 50 * 64 * 256, 3))
 VAE = products((64 * 784 * 256, 2), (64 * (256 * 32 + 16 * 256 + 256 * 784), 3))

@@ -1,6 +1,6 @@
 """The same work in NumPy and in JAX, for the workloads on single operations.
 
-NumPy has no derivatives: they are written out, which is the least that anyone would have to compute. JAX compiles the
+NumPy has no derivatives: they are written by hand, as the minimal computation. JAX compiles the
 whole call (`jit`), and a call waits for its result.
 """
 
@@ -93,7 +93,7 @@ def jax_transpose_10m(jax: ModuleType) -> Callable[[], object]:
     return compiled(jax, lambda a: a.T, normal((2500, 4000)))
 
 
-def both_ways(name: str, numpy_pair: Callable | None, jax_function: Callable[[ModuleType], Callable]) -> None:
+def with_gradient(name: str, numpy_pair: Callable | None, jax_function: Callable[[ModuleType], Callable]) -> None:
     """Functions of a million elements, forward and backward; for NumPy an expression of both."""
     def for_numpy(np: ModuleType) -> Callable[[], object]:
         g, x = normal((1000, 1000), (1000, 1000))
@@ -120,14 +120,14 @@ def log_softmax_pair(np: ModuleType, g: object, x: object) -> tuple:
     return y, g - np.exp(y) * g.sum(1, keepdims=True)
 
 
-both_ways("exp", lambda np, g, x: (y := np.exp(x), g * y), lambda jax: jax.numpy.exp)
-both_ways("tanh", lambda np, g, x: (y := np.tanh(x), g * (1 - y * y)), lambda jax: jax.numpy.tanh)
-both_ways("sigmoid", lambda np, g, x: (y := 1 / (1 + np.exp(-x)), g * y * (1 - y)), lambda jax: jax.nn.sigmoid)
-both_ways("silu", lambda np, g, x: (x * (s := 1 / (1 + np.exp(-x))), g * s * (1 + x * (1 - s))),
+with_gradient("exp", lambda np, g, x: (y := np.exp(x), g * y), lambda jax: jax.numpy.exp)
+with_gradient("tanh", lambda np, g, x: (y := np.tanh(x), g * (1 - y * y)), lambda jax: jax.numpy.tanh)
+with_gradient("sigmoid", lambda np, g, x: (y := 1 / (1 + np.exp(-x)), g * y * (1 - y)), lambda jax: jax.nn.sigmoid)
+with_gradient("silu", lambda np, g, x: (x * (s := 1 / (1 + np.exp(-x))), g * s * (1 + x * (1 - s))),
           lambda jax: jax.nn.silu)
-both_ways("gelu", None, lambda jax: lambda x: jax.nn.gelu(x, approximate=False))      # NumPy has no erf
-both_ways("softmax", softmax_pair, lambda jax: lambda x: jax.nn.softmax(x, 1))
-both_ways("log_softmax", log_softmax_pair, lambda jax: lambda x: jax.nn.log_softmax(x, 1))
+with_gradient("gelu", None, lambda jax: lambda x: jax.nn.gelu(x, approximate=False))      # NumPy has no erf
+with_gradient("softmax", softmax_pair, lambda jax: lambda x: jax.nn.softmax(x, 1))
+with_gradient("log_softmax", log_softmax_pair, lambda jax: lambda x: jax.nn.log_softmax(x, 1))
 
 
 @twin

@@ -1,6 +1,6 @@
-"""The same work in JAX, for what NumPy has no short words for: derivatives, layers, training steps, models.
+"""The same work in JAX, for workloads that are long in NumPy: derivatives, layers, training steps, models.
 
-A training step is compiled as a whole, with its optimizer, and gets the buffers of its old parameters for the new ones.
+A training step is compiled as a whole, with its optimizer, and reuses the buffers of the old parameters (donation).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def verdict(ratio: float, target: float | None) -> str:
     return "" if target is None else f"{target:.2f}" + ("" if round(ratio, 2) <= target else " missed")
 
 
-def least_seconds(name: str, roofline: dict | None) -> float | None:
+def min_seconds(name: str, roofline: dict | None) -> float | None:
     """What its additions and multiplications take at the peak, or loops that only move its memory."""
     if roofline is None:
         return None
@@ -64,9 +64,9 @@ def table(measures: Measures, roofline: dict | None = None, *, memory: bool = Fa
         ratio = ratio_of(measures, name)
         columns["ratio"].append(f"{ratio:.2f}")
         columns["target"].append(verdict(ratio, target_of(name, memory)))
-        least, unit = least_seconds(name, roofline), "FLOP/s" if WORKLOADS[name].flops else "bytes/s"
-        columns["of the roofline"].append("" if least is None else f"{least / seconds:.0%} of {unit}")
-        columns["at the roofline"].append("" if least is None else f"{least / measures['torch'][name]:.2f}")
+        smallest, unit = min_seconds(name, roofline), "FLOP/s" if WORKLOADS[name].flops else "bytes/s"
+        columns["of the roofline"].append("" if smallest is None else f"{smallest / seconds:.0%} of {unit}")
+        columns["at the roofline"].append("" if smallest is None else f"{smallest / measures['torch'][name]:.2f}")
     columns = {title: cells for title, cells in columns.items() if any(cells)}
     rows = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
     return rows + [f"| {' | '.join(cells)} |" for cells in zip(*columns.values())]
@@ -103,7 +103,7 @@ def footnotes(results: dict) -> list[str]:
 
 
 def mean_ratio(measures: Measures) -> float:
-    """The geometric mean: twice as fast here and half as fast there is as fast."""
+    """The geometric mean, the right one for ratios."""
     names = measures["claygrad"]
     return math.exp(sum(math.log(ratio_of(measures, name)) for name in names) / len(names))
 
@@ -128,7 +128,7 @@ def summary(results: dict) -> list[str]:
 
 
 def without_targets(rows: list[str]) -> list[str]:
-    """A table without that column: it is for those who work on claygrad."""
+    """A table without the target column, which is for developers."""
     cells = [row.strip("|").split("|") for row in rows]
     column = [cell.strip() for cell in cells[0]].index("target")
     return ["|" + "|".join(row[:column] + row[column + 1:]) + "|" for row in cells]

@@ -6,7 +6,7 @@
     make bench BENCH_ARGS=--publish                    # and write a summary into docs/benchmarks.md
 
 A round starts a fresh process for each library, in turns (who goes first alternates too), and each times every workload
-of a group. The figure of a workload is its minimum over all rounds: what else the machine does can only add. The cost
+of a group. The result is the minimum over all rounds: other load on the machine can only add time. The cost
 of calling an empty function, measured the same way, is taken off. All libraries get the same number of threads: one for
 small work, all cores for large. torch.compile takes long to compile and has one round.
 
@@ -36,7 +36,7 @@ gather()
 
 LIBRARIES = ("claygrad", "torch", "jax", "numpy", "compile")
 ONE_THREAD = ("overhead", "training")
-WITHOUT_COMPILE = ("overhead",)                 # a compiled call costs more than all that it does
+WITHOUT_COMPILE = ("overhead",)                 # the overhead of a compiled call dominates
 OUT = HERE.parent / "out"
 
 
@@ -47,7 +47,7 @@ def threads_of(group: str) -> int:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """Every library counts its threads by another word."""
+    """The environment variables that set the number of threads of each library."""
     words = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
     several = str(threads > 1).lower()
     return {**os.environ, **dict.fromkeys(words, str(threads)), "JAX_PLATFORMS": "cpu",

@@ -1,7 +1,7 @@
 """How time grows with the size of tensors, the length of the graph, the number of parameters, and with threads.
 
     make scaling                                       # writes out/scaling.png and out/scaling.json
-    make scaling BENCH_ARGS="--rounds 1 --most 1000"
+    make scaling BENCH_ARGS="--rounds 1 --max 1000"
 
 As in `run.py`: fresh processes in turns, the minimum over the rounds.
 """
@@ -83,21 +83,21 @@ def adam(torch: ModuleType, n: int) -> Callable[[], object]:
 Times = dict[str, dict[str, dict[int, float]]]      # {curve: {"claygrad, 1 thread": {n: seconds}}}
 
 
-def measure(library: str, threads: int, names: list[str], most: int) -> dict[str, dict[int, float]]:
+def measure(library: str, threads: int, names: list[str], largest: int) -> dict[str, dict[int, float]]:
     """Seconds at each point of the curves that are asked for with so many threads, in this process."""
     lib = prepared(library, threads)
-    return {name: {n: seconds_per_call(CURVES[name].setup(lib, n)) for n in CURVES[name].points if n <= most}
+    return {name: {n: seconds_per_call(CURVES[name].setup(lib, n)) for n in CURVES[name].points if n <= largest}
             for name in names if threads in CURVES[name].threads}
 
 
-def compare(names: list[str], rounds: int, most: int) -> Times:
+def compare(names: list[str], rounds: int, largest: int) -> Times:
     best: Times = {name: {} for name in names}
     libraries = ("claygrad", "torch")
     for turn in range(rounds):
         for threads in sorted({count for name in names for count in CURVES[name].threads}):
             for library in libraries if turn % 2 == 0 else reversed(libraries):
                 print(f"round {turn + 1} of {rounds}: {library}, {threads} threads", file=sys.stderr)
-                seen = in_fresh_process(__file__, "--measure", library, threads, "--most", most, "--only", *names,
+                seen = in_fresh_process(__file__, "--measure", library, threads, "--max", largest, "--only", *names,
                                         threads=threads)
                 for name, points in json.loads(seen).items():
                     line = best[name].setdefault(f"{library}, {threads} thread{'s' * (threads > 1)}", {})
@@ -128,14 +128,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=CURVES, default=list(CURVES))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--most", type=int, default=10 ** 7, help="the largest point measured")
+    parser.add_argument("--max", type=int, default=10 ** 7, help="the largest point measured")
     parser.add_argument("--measure", nargs=2, metavar=("LIBRARY", "THREADS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         library, threads = options.measure
-        print(json.dumps(measure(library, int(threads), options.only, options.most)))
+        print(json.dumps(measure(library, int(threads), options.only, options.max)))
         return
-    best = compare(options.only, options.rounds, options.most)
+    best = compare(options.only, options.rounds, options.max)
     OUT.mkdir(exist_ok=True)
     (OUT / "scaling.json").write_text(json.dumps(best, indent=1))
     if importlib.util.find_spec("matplotlib"):

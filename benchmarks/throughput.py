@@ -16,7 +16,7 @@ def there_and_back(floats: int) -> list[tuple[int, int, int]]:
     return [(floats, 1, 1), (floats, 2, 1)]
 
 
-def both_ways(torch: ModuleType, x: object, function: Callable) -> Callable[[], object]:
+def with_gradient(torch: ModuleType, x: object, function: Callable) -> Callable[[], object]:
     """Forward and backward of a function of one tensor that requires grad."""
     x.requires_grad_()
     g = torch.ones_like(function(x))
@@ -29,7 +29,7 @@ def both_ways(torch: ModuleType, x: object, function: Callable) -> Callable[[], 
 
 def pointwise(name: str, function: Callable[[ModuleType], Callable]) -> None:
     def setup(torch: ModuleType) -> Callable[[], object]:
-        return both_ways(torch, torch.randn(1000, 1000), function(torch))
+        return with_gradient(torch, torch.randn(1000, 1000), function(torch))
     setup.__name__ = f"{name}_1m"
     workload(f"{name}, 1 million, forward and backward", 0.45,
              passes=there_and_back(Million))(setup)
@@ -132,7 +132,7 @@ def cross_entropy(torch: ModuleType) -> Callable[[], object]:
 @workload("layer norm, (1000, 1000), forward and backward", 0.7, passes=there_and_back(Million))
 def layer_norm(torch: ModuleType) -> Callable[[], object]:
     w, b = torch.ones(1000, requires_grad=True), torch.zeros(1000, requires_grad=True)
-    return both_ways(torch, torch.randn(1000, 1000), lambda x: torch.nn.functional.layer_norm(x, (1000,), w, b))
+    return with_gradient(torch, torch.randn(1000, 1000), lambda x: torch.nn.functional.layer_norm(x, (1000,), w, b))
 
 
 @workload("batch norm, (32, 64, 28, 28), forward and backward", 0.7, passes=there_and_back(Image))
@@ -140,21 +140,21 @@ def batch_norm(torch: ModuleType) -> Callable[[], object]:
     w, b = torch.ones(64, requires_grad=True), torch.zeros(64, requires_grad=True)
     mean, var = torch.zeros(64), torch.ones(64)
     x = torch.randn(32, 64, 28, 28)
-    return both_ways(torch, x, lambda x: torch.nn.functional.batch_norm(x, mean, var, w, b, True))
+    return with_gradient(torch, x, lambda x: torch.nn.functional.batch_norm(x, mean, var, w, b, True))
 
 
 @workload("embedding, 4096 of 10,000 rows of 128, forward and backward", 0.7,
           passes=[(4096 * 128, 1, 1), (4096 * 128, 1, 0), (10_000 * 128, 0, 1)])
 def embedding(torch: ModuleType) -> Callable[[], object]:
     index = torch.randint(0, 10_000, (64, 64))
-    return both_ways(torch, torch.randn(10_000, 128), lambda w: torch.nn.functional.embedding(index, w))
+    return with_gradient(torch, torch.randn(10_000, 128), lambda w: torch.nn.functional.embedding(index, w))
 
 
 # Each output comes with an index, which is twice as long
 @workload("max pool 2x2, (32, 64, 28, 28), forward and backward", 0.7,
           passes=[(Image, 1, 0), (Image // 4, 0, 3), (Image // 4, 3, 0), (Image, 0, 1)])
 def max_pool(torch: ModuleType) -> Callable[[], object]:
-    return both_ways(torch, torch.randn(32, 64, 28, 28), lambda x: torch.nn.functional.max_pool2d(x, 2))
+    return with_gradient(torch, torch.randn(32, 64, 28, 28), lambda x: torch.nn.functional.max_pool2d(x, 2))
 
 
 @workload("causal attention, (4, 4, 256, 32), forward and backward", 0.7, flops=16 * 256 * 256 * 32 * 2 * 7 / 2)
@@ -194,7 +194,7 @@ def batched_matmul(torch: ModuleType) -> Callable[[], object]:
 
 def convolution(torch: ModuleType, x: object, w: object, groups: int) -> Callable[[], object]:
     w.requires_grad_()
-    once = both_ways(torch, x, lambda x: torch.nn.functional.conv2d(x, w, padding=1, groups=groups))
+    once = with_gradient(torch, x, lambda x: torch.nn.functional.conv2d(x, w, padding=1, groups=groups))
 
     def run() -> None:
         once()
@@ -220,7 +220,7 @@ def fft_rows(torch: ModuleType) -> Callable[[], object]:
 
 @workload("rfft of 64 rows of 1000, forward and backward", 1.0)
 def rfft_rows(torch: ModuleType) -> Callable[[], object]:
-    return both_ways(torch, torch.randn(64, 1000), lambda x: torch.fft.rfft(x).abs())
+    return with_gradient(torch, torch.randn(64, 1000), lambda x: torch.fft.rfft(x).abs())
 
 
 @workload("rfft2 and back of (16, 3, 64, 64)", 1.0)
@@ -244,7 +244,7 @@ def stft(torch: ModuleType) -> Callable[[], object]:
 @workload("grid_sample, (8, 16, 64, 64), forward and backward", 1.0)
 def grid_sample(torch: ModuleType) -> Callable[[], object]:
     grid = (torch.rand(8, 64, 64, 2) * 2.2 - 1.1).requires_grad_()
-    once = both_ways(torch, torch.randn(8, 16, 64, 64),
+    once = with_gradient(torch, torch.randn(8, 16, 64, 64),
                      lambda x: torch.nn.functional.grid_sample(x, grid, align_corners=False))
 
     def run() -> None:

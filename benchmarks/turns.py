@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-LONG = 0.03                     # seconds: what takes longer is rather tried on less
+LONG = 0.03                     # seconds: slower calls get smaller inputs
 ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
-REST = 0.008                    # seconds: so long PyTorch's threads wait busily, on a core that claygrad's would need
+REST = 0.008                    # seconds that PyTorch's threads spin after a call, on a core that claygrad needs
 
 
 def seconds(calls: list[Callable[[], object]], threads: int) -> list[float]:
@@ -18,16 +18,16 @@ def seconds(calls: list[Callable[[], object]], threads: int) -> list[float]:
     for call in calls:
         call()
     count = max(1, int(SPAN / 4 / (time.perf_counter() - began)))
-    least, rounds, end = [LONG * 1e3] * len(calls), 0, time.perf_counter() + SPAN
+    smallest, rounds, end = [LONG * 1e3] * len(calls), 0, time.perf_counter() + SPAN
     while rounds < ROUNDS or time.perf_counter() < end:
         for i, call in enumerate(calls):
             if threads > 1:
                 time.sleep(REST)
-                for _ in range(count // 4 + 1):          # and its own have woken
+                for _ in range(count // 4 + 1):          # wake the threads of this library
                     call()
             start = time.perf_counter()
             for _ in range(count):
                 call()
-            least[i] = min(least[i], (time.perf_counter() - start) / count)
+            smallest[i] = min(smallest[i], (time.perf_counter() - start) / count)
         rounds += 1
-    return least
+    return smallest

@@ -1,6 +1,6 @@
 """What is measured. A workload takes the library (claygrad or torch), makes its tensors and returns the call to time.
 
-The targets are claygrad's time as a share of PyTorch's; a workload without one is measured to be known.
+The targets are claygrad's time as a share of PyTorch's; a workload without one is measured only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Setup = Callable[[ModuleType], Callable[[], object]]
 
 
 class Pass(NamedTuple):
-    """Over arrays of so many floats: how many are read, how many others are written; below 0, as many of those read."""
+    """A pass over arrays of so many floats: how many are read, how many others are written (negative: those read)."""
     floats: int
     reads: int
     writes: int
@@ -26,7 +26,7 @@ class Workload(NamedTuple):
     setup: Setup
     group: str                     # the module it stands in: overhead, training, throughput, models
     flops: float = 0                           # additions and multiplications of a call
-    passes: tuple[Pass, ...] = ()              # or what it reads and writes at the least: see floors.cpp
+    passes: tuple[Pass, ...] = ()              # or the min memory traffic: see floors.cpp
 
 
 WORKLOADS: dict[str, Workload] = {}

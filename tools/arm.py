@@ -3,7 +3,7 @@
     make arm                       # needs g++-aarch64-linux-gnu and qemu-user; debootstrap for Debian's Python for ARM
     make arm ARM_ARGS=--no-tests   # compiles alone
 
-The tests are those of tests/kernels that reach the kernels through their C door: they need the library, NumPy and
+The tests are those of tests/kernels that reach the kernels through their C interface: they need the library, NumPy and
 pytest, no compiled module of Python's. They run on `base` and on `neon`.
 """
 
@@ -57,13 +57,13 @@ def emulated(system: Path) -> list[str]:
         tool = needed("debootstrap", "debootstrap")
         what = ["--foreign", "--arch=arm64", "--variant=minbase", f"--include={PACKAGES}"]
         subprocess.run([tool, *what, "stable", system], check=True)
-    # The first stage unpacks what Debian cannot do without; the rest lies there as packages.
+    # The first stage unpacks the essential packages; the others are there as .deb files.
     for package in sorted(packed.glob("*.deb")):
         subprocess.run(["dpkg-deb", "--extract", package, system], check=True)
         package.unlink()
-    # Where the installed system has links to the libraries that were chosen
-    chosen = ":".join(str(system / "usr" / "lib" / "aarch64-linux-gnu" / name) for name in ("blas", "lapack"))
-    return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), "-E", f"LD_LIBRARY_PATH={chosen}",
+    # Links that an installed system has (update-alternatives)
+    selected = ":".join(str(system / "usr" / "lib" / "aarch64-linux-gnu" / name) for name in ("blas", "lapack"))
+    return [needed("qemu-aarch64", "qemu-user"), "-L", str(system), "-E", f"LD_LIBRARY_PATH={selected}",
             str((system / "usr" / "bin" / "python3").resolve())]
 
 
@@ -77,7 +77,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-tests", action="store_true")
     parser.add_argument("--system", type=Path, default=SYSTEM, help="Debian for ARM; made where there is none")
-    asked, more = parser.parse_known_args()          # the others are for pytest; tests among them take the place of all
+    asked, more = parser.parse_known_args()          # the rest goes to pytest; named tests replace the default
     library = compiled()
     print(subprocess.run(["file", library], text=True, capture_output=True).stdout)
     if asked.no_tests:
@@ -89,8 +89,8 @@ def main() -> int:
     python = emulated(asked.system)
     settings = {"PYTHONPATH": f"{WORK}/site:{ROOT}", "PYTHONHOME": f"{asked.system}/usr", "PYTHONSAFEPATH": "1"}
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--confcutdir={ROOT}/tests/kernels", "-o", "timeout=0"]
-    chosen = [] if any(word.startswith("tests/") for word in more) else tests()
-    return subprocess.call([*python, *pytest, *chosen, *more], cwd=ROOT, env={**os.environ, **settings})
+    selected = [] if any(word.startswith("tests/") for word in more) else tests()
+    return subprocess.call([*python, *pytest, *selected, *more], cwd=ROOT, env={**os.environ, **settings})
 
 
 if __name__ == "__main__":

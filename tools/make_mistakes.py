@@ -29,7 +29,7 @@ exception: `str(error)`, a log and a notebook show it too. claygrad's own frames
 This page is written by `tools/make_mistakes.py`.
 """
 
-CHOSEN = (
+SELECTED = (
     "loss cut by detach",
     "loss cut by item",
     "loss cut by argmax",
@@ -86,7 +86,7 @@ def message(program: str, torch: ModuleType) -> str:
 def page(theirs: dict[str, str], claygrad: ModuleType) -> str:
     from tests.errors.running import MARK, MISTAKES
     parts = [HEAD]
-    for number, name in enumerate(CHOSEN, 1):
+    for number, name in enumerate(SELECTED, 1):
         program = MISTAKES[name][1].replace(MARK, "")
         title = f"{number}. {name[0].upper()}{name[1:]}"
         said = (("", program.rstrip("\n")), ("PyTorch\n\n", theirs[name]), ("claygrad\n\n", message(program, claygrad)))
@@ -98,7 +98,7 @@ def page(theirs: dict[str, str], claygrad: ModuleType) -> str:
 def theirs_on(text: str) -> dict[str, str]:
     """PyTorch's messages, from the page."""
     found = re.findall(r"\nPyTorch\n\n```text\n(.*?)\n```\n", text, re.DOTALL)
-    return dict(zip(CHOSEN, found, strict=True))
+    return dict(zip(SELECTED, found, strict=True))
 
 
 def loaded(name: str) -> ModuleType:
@@ -110,7 +110,7 @@ def loaded(name: str) -> ModuleType:
 def main() -> None:
     from tests.errors.running import MISTAKES
     torch = loaded("torch")
-    theirs = {name: message(MISTAKES[name][1], torch) for name in CHOSEN}
+    theirs = {name: message(MISTAKES[name][1], torch) for name in SELECTED}
     PAGE.write_text(page(theirs, loaded("claygrad")))
 
 

@@ -46,7 +46,7 @@ _str: TypeAlias = builtins.str
 _Number: TypeAlias = builtins.float | builtins.complex
 
 '''
-# What a declaration's words for a parameter mean to a type checker; every other one is meant as it is written.
+# Annotations in declarations, and what they are in stubs; others are written as they are.
 WORDS = {
     "Number": "_Number",
     "bool": "_bool",
@@ -71,7 +71,7 @@ KNOWN = {"Tensor", "Storage", "Generator", "Size", "Any", "Callable", "Sequence"
 
 
 def type_text(words: str) -> str:
-    """The annotation for a parameter that was declared with these words."""
+    """The annotation of a parameter in a stub."""
     def known(word: str) -> str:
         return WORDS.get(word) or re.sub(r"\b\w+", lambda match: WORDS.get(match[0], match[0]), word)
 
@@ -84,7 +84,7 @@ def result_text(said: Declaration) -> str:
         return f"_results.{said.label}"
     annotated = said.fn.__annotations__.get("return")
     if said.kind == "composite" and annotated:
-        # A union would make every `x.max().item()` an error: which of the two it is depends on the arguments.
+        # A union would make every `x.max().item()` a type error: the result depends on the arguments.
         return "Any" if "Tensor | tuple" in annotated else type_text(annotated)
     if said.kind == "multi_view":
         return "tuple[Tensor, ...]"
@@ -137,10 +137,10 @@ def parameters(said: Declaration, *, method: bool, in_place: bool) -> Iterator[s
 BY_FUNCTION = {id(said.op): said for said in REGISTRY.values()}
 
 
-def declaration(made: object) -> Declaration | None:
+def declaration(out: object) -> Declaration | None:
     """What a callable was declared as; in-place and method forms are operations of their own that remember it."""
-    info = getattr(made, "info", None) or {}
-    return info.get("declaration") or BY_FUNCTION.get(id(made))
+    info = getattr(out, "info", None) or {}
+    return info.get("declaration") or BY_FUNCTION.get(id(out))
 
 
 # Operations whose result is of another type in some calls: the parameters of each kind of call, and what it gives.
@@ -186,11 +186,11 @@ def operation(name: str, said: Declaration, *, method: bool) -> str:
 def methods() -> str:
     """The class from which the stub of Tensor has its operations."""
     lines = []
-    for name, made in sorted(METHODS.items()):
+    for name, out in sorted(METHODS.items()):
         if hasattr(object, name):
             continue        # known to every type checker
-        attribute = isinstance(made, property)
-        said = declaration(made.fget if attribute else made)
+        attribute = isinstance(out, property)
+        said = declaration(out.fget if attribute else out)
         if attribute:
             lines += ["@property", f"def {name}(self) -> {result_text(said) if said else 'Any'}: ..."]
         elif said is not None:
@@ -217,7 +217,7 @@ def names() -> str:
             values.append(f"{name}: _dtype")
         elif getattr(value, "__module__", "").startswith("claygrad.") and hasattr(value, "__name__"):
             if vars(claygrad).get(value.__name__) is value and value.__name__ != name:
-                values.append(f"{name} = {value.__name__}")         # another name in an import is not for others
+                values.append(f"{name} = {value.__name__}")         # `import x as y` is not re-exported from a stub
             elif value.__name__ != name and isinstance(value, type):
                 imported.append(f"from {value.__module__} import {value.__name__} as _{name}")
                 values.append(f"{name} = _{name}")
@@ -235,8 +235,8 @@ def names() -> str:
 def namespace(name: str, extra: str = "") -> str:
     """What a namespace such as `claygrad.linalg` gives."""
     lines = []
-    for member, made in sorted(NAMESPACES[name].items()):
-        said = declaration(made)
+    for member, out in sorted(NAMESPACES[name].items()):
+        said = declaration(out)
         lines += lines_of(member, said, method=False) if said is not None else [f"{member}: Any"]
     imports = ("from claygrad.native.random import Generator\nfrom claygrad.core.data.storage import Storage\n"
                "from claygrad.core.tensor import Size, Tensor" + extra)
@@ -252,7 +252,7 @@ def results() -> str:
     return "\n".join(lines)
 
 
-# As the import gives them, before a question loads more.
+# As imported, before an attribute access loads more modules.
 GIVEN = sorted(name for name in vars(claygrad) if name != "annotations" and (name[0] != "_" or name == "__version__"))
 FILES = {
     PACKAGE / "core" / "_operations.pyi": methods,

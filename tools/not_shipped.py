@@ -21,10 +21,10 @@ SHIPPED = {".py", ".pyi", ".pxd", ".txt", ".xz", ".typed", ".js", ".css", ".cu",
 def names(kind: str) -> list[str]:
     paths = PACKAGE.rglob("*")
     if kind == "folders":
-        chosen = [path for path in paths if path.name == "__pycache__"]
+        selected = [path for path in paths if path.name == "__pycache__"]
     else:
-        chosen = [path for path in paths if path.is_file() and path.suffix not in SHIPPED]
-    return sorted(path.relative_to(PACKAGE).as_posix() for path in chosen)
+        selected = [path for path in paths if path.is_file() and path.suffix not in SHIPPED]
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in selected)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ BUNDLED = (
     ("dagre", "3.1.3", "MIT", "claygrad/debug/graphs/dagre.min.js.xz", "dagre.txt"),
     ("joe-kuo-direction-numbers", "6.21201", "BSD-3-Clause", "claygrad/sobol_numbers.xz", "sobol-numbers.txt"),
 )
-PLACES = (("meson.build", r"(?<=  version: ')[^']+"), ("claygrad/version.py", r'(?<=__version__ = ")[^"]+'),
+VERSION_FILES = (("meson.build", r"(?<=  version: ')[^']+"), ("claygrad/version.py", r'(?<=__version__ = ")[^"]+'),
           ("CITATION.cff", r"(?<=\nversion: )\S+"))
 
 
@@ -44,11 +44,11 @@ def key(version: str) -> tuple[int, ...]:
 
 
 def problems(version: str) -> list[str]:
-    """What stands in the way of this release."""
+    """The reasons why this release cannot be made."""
     told = []
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
         return [f"{version} is no version of the form 1.2.3, 1.2.3a1, 1.2.3b1 or 1.2.3rc1"]
-    now = {path: written(path, pattern) for path, pattern in PLACES}
+    now = {path: written(path, pattern) for path, pattern in VERSION_FILES}
     if len(set(now.values())) > 1:
         told.append(f"the tree disagrees about its version: {now}")
     tags = git("tag", "--list", "v*").split()
@@ -67,7 +67,7 @@ def problems(version: str) -> list[str]:
 
 
 def bill_of_materials(version: str) -> dict:
-    """CycloneDX: what is inside, and what is asked for beside it."""
+    """A CycloneDX list: bundled parts and dependencies."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     inside = [{"type": "library" if file.endswith(".js.xz") else "data", "name": name, "version": its_version,
                "licenses": [{"license": {"id": licence}}],
@@ -97,7 +97,7 @@ def changelog(version: str, *more: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("version", nargs="?", default=written(*PLACES[0]))
+    parser.add_argument("version", nargs="?", default=written(*VERSION_FILES[0]))
     parser.add_argument("--dry-run", action="store_true")
     asked = parser.parse_args()
     told = problems(asked.version)
@@ -107,7 +107,7 @@ def main() -> int:
 
     if asked.dry_run:
         news = changelog(asked.version, "--draft")
-        print(f"would write {asked.version} into {', '.join(path for path, _ in PLACES)}")
+        print(f"would write {asked.version} into {', '.join(path for path, _ in VERSION_FILES)}")
         files = list((ROOT / "changes").glob("*.*.md"))
         print(f"would gather {news.count(chr(10) + '- ')} entries of {len(files)} files into CHANGELOG.md")
         print("would run tools/wheels.py, write dist/SHA256SUMS and dist/claygrad.cdx.json, commit and tag "
@@ -115,7 +115,7 @@ def main() -> int:
         print(json.dumps(bill_of_materials(asked.version), indent=1))
         return 0
 
-    for path, pattern in PLACES:
+    for path, pattern in VERSION_FILES:
         place = ROOT / path
         place.write_text(re.sub(pattern, asked.version, place.read_text(), count=1))
     subprocess.run([sys.executable, "tools/wheels.py"], cwd=ROOT, check=True)
@@ -124,7 +124,7 @@ def main() -> int:
     bill = DIST / "claygrad.cdx.json"
     bill.write_text(json.dumps(bill_of_materials(asked.version), indent=1) + "\n")
     (DIST / "SHA256SUMS").write_text(checksums([*ours, bill]))
-    git("add", "--all", "CHANGELOG.md", "changes", *(path for path, _ in PLACES))
+    git("add", "--all", "CHANGELOG.md", "changes", *(path for path, _ in VERSION_FILES))
     git("commit", "--message", f"Release {asked.version}")
     git("tag", "--annotate", f"v{asked.version}", "--message", f"claygrad {asked.version}")
     print(f"v{asked.version} is tagged, and dist/ holds {', '.join(sorted(path.name for path in ours))}.\n"

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
-# The tests of what differs between Pythons: the core, autograd, where errors point, what an import does.
+# Tests of parts that differ between Python versions: core, autograd, error locations, imports.
 SHORT = ("tests/test_import.py", "tests/test_exchange.py", "tests/test_protocol.py", "tests/autograd", "tests/core",
          "tests/errors", "tests/semantics", "tests/serialization", "tests/nn/behaviour",
          "--ignore=tests/errors/test_notebook.py")          # needs Jupyter

@@ -1,7 +1,7 @@
 """Tutorials: notebooks are stored without outputs, executed here, and shown as pages.
 
-What a notebook gave is kept in build/notebooks under a name made of its text and of claygrad's files, so that one that
-has not changed is not executed again.
+Outputs are cached in build/notebooks by the notebook's text and claygrad's files, so that an unchanged notebook is not
+executed again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "notebooks"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-SECONDS = 120          # after so long a cell has failed
+SECONDS = 120          # timeout of a cell
 
 
 def write(folder: Path, to: Path, *, run: bool = True) -> None:

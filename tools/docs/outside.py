@@ -1,4 +1,4 @@
-"""What the built site has to do with the rest of the world: links to it, and nothing else."""
+"""Addresses outside the built site: links are allowed, loading something is not."""
 
 from __future__ import annotations
 

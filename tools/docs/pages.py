@@ -10,7 +10,7 @@ from tools.docs import charts
 
 ROOT = Path(__file__).parents[2]
 # Files outside of docs/ that are pages of the site.
-ELSEWHERE = {"CONTRIBUTING.md": "contributing.md", "changes": "changelog.md", "changes/README.md": "changelog.md"}
+OUTSIDE_DOCS = {"CONTRIBUTING.md": "contributing.md", "changes": "changelog.md", "changes/README.md": "changelog.md"}
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]`]|`[^`]*`)+)\]\(([^()\s]+)\)")
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+)(?P<words>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=ticks)$",
                    re.MULTILINE | re.DOTALL)
@@ -51,8 +51,8 @@ def link(words: str, target: str, page: PurePosixPath | Path) -> str:
     path, _, anchor = target.partition("#")
     folder = "" if page.name == "contributing.md" else posixpath.join("docs", *page.parent.parts)
     where = posixpath.normpath(posixpath.join(folder, path))
-    if where in ELSEWHERE or where.startswith("docs/"):
-        to = ELSEWHERE.get(where) or where.removeprefix("docs/").replace(".ipynb", ".md")
+    if where in OUTSIDE_DOCS or where.startswith("docs/"):
+        to = OUTSIDE_DOCS.get(where) or where.removeprefix("docs/").replace(".ipynb", ".md")
         to = posixpath.relpath(to, posixpath.join(*page.parent.parts) if page.parent.parts else ".")
         return f"[{words}]({to}{'#' * bool(anchor)}{anchor})"
     if not (ROOT / where).exists():
@@ -69,5 +69,5 @@ def formulas(text: str) -> str:
 
 def mathml(tex: str, display: str) -> str:
     from latex2mathml.converter import convert
-    made = convert(tex, display=display)
-    return f'<div class="formula">{made}</div>' if display == "block" else made
+    out = convert(tex, display=display)
+    return f'<div class="formula">{out}</div>' if display == "block" else out

@@ -71,12 +71,12 @@ def operations() -> dict[str, list[Entry]]:
         if id(value) in first:
             first[id(value)].aliases.append(f"torch.{name}")
             continue
-        made = first[id(value)] = entry(f"torch.{name}", value)
+        item = first[id(value)] = entry(f"torch.{name}", value)
         if f"{name}_" in METHODS:
-            made.in_place = f"{name}_"
-        found.setdefault(family, []).append(made)
+            item.in_place = f"{name}_"
+        found.setdefault(family, []).append(item)
     for entries in found.values():
-        entries.sort(key=lambda made: made.name)
+        entries.sort(key=lambda item: item.name)
     return found
 
 
@@ -100,8 +100,8 @@ def module_entries(path: str, first: dict[int, Entry]) -> list[Entry]:
         if name.endswith("_") and found and found[-1].name == f"{prefix}.{name[:-1]}" and family_of(value):
             found[-1].in_place = name          # its form that writes into its first argument
             continue
-        made = first[id(value)] = entry(f"{prefix}.{name}", value)
-        found.append(made)
+        item = first[id(value)] = entry(f"{prefix}.{name}", value)
+        found.append(item)
     return found
 
 
@@ -127,10 +127,10 @@ def tensor_entries() -> list[Entry]:
             if id(said) in first:
                 first[id(said)].aliases.append(f"Tensor.{name}")
                 continue
-        made = found[name] = entry(f"Tensor.{name}", value)
+        item = found[name] = entry(f"Tensor.{name}", value)
         if said is not None:
-            first.setdefault(id(said), made)
-    return sorted(found.values(), key=lambda made: made.name)
+            first.setdefault(id(said), item)
+    return sorted(found.values(), key=lambda item: item.name)
 
 
 def sections(page: Page) -> list[tuple[str, str, list[Entry]]]:
@@ -172,37 +172,37 @@ def docstring(words: str, *, sessions: bool = True) -> str:
     return "\n\n".join(parts)
 
 
-def block(made: Entry, known: dict[str, examples.Example], links: dict[str, str]) -> str:
+def block(item: Entry, known: dict[str, examples.Example], links: dict[str, str]) -> str:
     """What a page says of a name."""
-    also = [f"`{name}`" for name in made.aliases]
-    last = made.name.rpartition(".")[2]
-    parts = [f"### {escaped(made.name)} {{ #{made.name} data-toc-label='{last}' }}",
-             f"```python {{ .signature }}\n{wrapped(made.signature)}\n```"]
-    example = known.get(made.name)
-    function = made.name.replace("Tensor.", "torch.", 1)
-    if made.name.startswith("Tensor.") and (target := links.get(function)):
-        parts.append(f"{escaped(made.sentence)} See [{escaped(function)}]({target}).")
+    also = [f"`{name}`" for name in item.aliases]
+    last = item.name.rpartition(".")[2]
+    parts = [f"### {escaped(item.name)} {{ #{item.name} data-toc-label='{last}' }}",
+             f"```python {{ .signature }}\n{wrapped(item.signature)}\n```"]
+    example = known.get(item.name)
+    function = item.name.replace("Tensor.", "torch.", 1)
+    if item.name.startswith("Tensor.") and (target := links.get(function)):
+        parts.append(f"{escaped(item.sentence)} See [{escaped(function)}]({target}).")
     else:
-        parts.append(docstring(made.words, sessions=example is None or not example.session))
+        parts.append(docstring(item.words, sessions=example is None or not example.session))
     if example is not None:
         if example.formula:
             parts.append(f"$${example.formula}$$")
         if example.session:
             parts.append(f"```python\n{example.session}```")
-    if rules := rules_of(declaration(made.value)):
+    if rules := rules_of(declaration(item.value)):
         parts.append(f"Gradient: {', '.join(f'of {name} `{rule}`' for name, rule in rules.items())}.")
     notes = []
-    if made.method and made.name.startswith("torch."):
+    if item.method and item.name.startswith("torch."):
         notes.append("also a method of `Tensor`")
-    if made.in_place:
-        notes.append(f"in place: `{made.in_place}`")
+    if item.in_place:
+        notes.append(f"in place: `{item.in_place}`")
     if also:
         notes.append(f"also called {', '.join(also)}")
     if notes:
         text = "; ".join(notes)
         parts.append(f"{text[0].upper()}{text[1:]}.")
-    if made.members:
-        rows = [f"| `{how}` | {escaped(words)} |" for how, words in made.members]
+    if item.members:
+        rows = [f"| `{how}` | {escaped(words)} |" for how, words in item.members]
         parts.append("| member | |\n|---|---|\n" + "\n".join(rows))
     return "\n\n".join(part for part in parts if part)
 
@@ -244,12 +244,12 @@ def write(folder: Path) -> None:
     """All pages of the reference, and their index."""
     folder.mkdir(parents=True, exist_ok=True)
     known = {name: example for example in examples.load() for name in example.names}
-    made = {page: sections(page) for page in PAGES}
-    links = {one.name: f"{page.slug}.md#{one.name}" for page, parts in made.items() if page.slug != "tensor"
+    out = {page: sections(page) for page in PAGES}
+    links = {one.name: f"{page.slug}.md#{one.name}" for page, parts in out.items() if page.slug != "tensor"
              for _, _, entries in parts for one in entries}
     total = 0
     rows = []
-    for page, parts in made.items():
+    for page, parts in out.items():
         text = [f"# {page.title}\n", f"{page.about}\n"]
         count = 0
         for title, words, entries in parts:

@@ -10,7 +10,7 @@ import sys
 import claygrad
 from claygrad.ops._registry import Declaration
 
-LONGEST = 80          # characters of a rule that tells something at a glance
+MAX_RULE = 80         # characters of a rule that is shown
 HELPERS = {"conj", "adjoint"}
 
 
@@ -24,7 +24,7 @@ def rules_in(module: str) -> dict[str, dict[str, str]]:
             for given in node.keywords:
                 if given.arg and isinstance(given.value, ast.Lambda) and public(given.value.body):
                     text = ast.unparse(given.value.body)
-                    if len(text) <= LONGEST:
+                    if len(text) <= MAX_RULE:
                         found.setdefault(node.func.value.id, {})[given.arg.rstrip("_")] = text
     return found
 

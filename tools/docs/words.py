@@ -89,7 +89,7 @@ torch.types.Number | For annotations: an int, a float or a bool.
 _CONSTRAINTS = ("boolean corr_cholesky dependent lower_cholesky lower_triangular nonnegative nonnegative_integer one_hot positive "
                 "positive_definite positive_integer positive_semidefinite real real_vector simplex square symmetric unit_interval")
 
-# How to call what says so of itself in words, or says only that it takes anything.
+# Signatures of callables whose own is missing or just (*args, **kwargs).
 SIGNATURES = {
     "Tensor.to": "(*args, non_blocking=False, copy=False, memory_format=torch.preserve_format)",
     "Tensor.new": "(*args, device=None)",
