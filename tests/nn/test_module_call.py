@@ -1,8 +1,9 @@
-"""The quick ways of calling modules and finding attributes give what the Python methods give (Note [Quick modules])."""
+"""Module calls and attributes in C give what the Python methods give (Note [Quick modules])."""
 
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import claygrad
 from claygrad.core.graph.module_call import quicken
 from claygrad.nn import Module, Parameter, Sequential
+from claygrad.nn.modules import _calling
+from claygrad.nn.modules._calling import CALL_HOOKS
 
 
 class Linear(Module):
@@ -270,3 +273,45 @@ def test_the_modes_are_made_quickly_and_still_decorate():
     with Own():
         assert not claygrad.is_grad_enabled()
     assert claygrad.is_grad_enabled()
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", CALL_HOOKS)
+@pytest.mark.parametrize("common", [False, True])
+def test_a_call_with_any_kind_of_hook_is_not_native(name: str, common: bool, monkeypatch: pytest.MonkeyPatch):
+    """The native call looks at every kind of CALL_HOOKS, of the module and of all modules."""
+    seen: list[str] = []
+    monkeypatch.setattr(_calling._Call, "run", lambda self: seen.append("hooked"))
+    m = Linear()
+    assert m(1) == ((1,), {})
+    table = CALL_HOOKS[name] if common else m.__dict__[name]
+    table[0] = lambda *args: None
+    try:
+        m(1)
+    finally:
+        table.clear()
+    assert seen == ["hooked"]
+    assert m(1) == ((1,), {})
+
+
+def test_a_new_kind_of_hook_is_one_line():
+    """In a process of its own, CALL_HOOKS with one more kind: native calls see it, of the module and of all modules."""
+    program = """
+import claygrad
+from claygrad.core.graph.module_call import prepare
+from claygrad.nn.modules import _calling
+seen = []
+_calling.CALL_HOOKS["_probe_hooks"] = common = {}
+prepare(claygrad.nn.Module, _calling.CALL_HOOKS)
+_calling._Call.run = lambda self: seen.append(type(self.module).__name__)
+m = claygrad.nn.Identity()
+m._probe_hooks = {}
+assert m(2) == 2 and seen == []
+m._probe_hooks[0] = print
+m(2)
+m._probe_hooks.clear()
+common[0] = print
+m(2)
+assert seen == ["Identity", "Identity"], seen
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

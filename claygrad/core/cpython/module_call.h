@@ -9,8 +9,10 @@
 #include "scopes.h"
 
 static PyObject *clay_tables[3];            /* names of the dicts in which attributes are looked for */
-static PyObject *clay_hooks[4];             /* names of the dicts that must be empty */
-static PyObject *clay_global_hooks[4];      /* dicts that must be empty */
+enum { CLAY_MAX_HOOKS = 16 };
+static PyObject *clay_hooks[CLAY_MAX_HOOKS];             /* CALL_HOOKS of nn/modules/_calling.py: names of dicts that must be empty, */
+static PyObject *clay_global_hooks[CLAY_MAX_HOOKS];      /* and dicts that must be empty */
+static int clay_n_hooks = 0;
 static PyObject *clay_forward, *clay_call, *clay_call_impl, *clay_compiled, *clay_own_call_impl;
 static PyObject *clay_in_turn;              /* the forward of Sequential */
 static clay_scope** (*clay_running)(void);  /* where this thread keeps the scope of the module that runs */
@@ -66,7 +68,7 @@ static PyObject* clay_module_getattro(PyObject* self, PyObject* name) {
 
 /* Whether a call is nothing but a call of forward. */
 static int clay_is_plain(PyTypeObject* type, PyObject* own) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < clay_n_hooks; i++) {
         PyObject* hooks = PyDict_GetItemWithError(own, clay_hooks[i]);
         if (hooks == NULL || !PyDict_Check(hooks) || PyDict_GET_SIZE(hooks) || PyDict_GET_SIZE(clay_global_hooks[i]))
             return 0;

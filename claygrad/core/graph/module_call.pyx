@@ -20,8 +20,10 @@ cdef extern from "Python.h":
 
 cdef extern from "module_call.h":
     PyObject* clay_tables[3]
-    PyObject* clay_hooks[4]
-    PyObject* clay_global_hooks[4]
+    const int CLAY_MAX_HOOKS
+    PyObject* clay_hooks[]
+    PyObject* clay_global_hooks[]
+    int clay_n_hooks
     PyObject* clay_forward
     PyObject* clay_call
     PyObject* clay_call_impl
@@ -50,16 +52,20 @@ cdef clay_scope** running_place() noexcept:
     return <clay_scope**>&modes().running
 
 
-def prepare(module, tuple global_hooks):
-    """Learn which class is Module, and which four dicts hold the hooks of all modules."""
-    global base, clay_running, clay_forward, clay_call, clay_call_impl, clay_compiled, clay_own_call_impl
+def prepare(module, dict call_hooks):
+    """Register the class Module, and the hooks of calls: the name of a module's dict, and the dict of the global hooks."""
+    global base, clay_n_hooks, clay_running, clay_forward, clay_call, clay_call_impl, clay_compiled, clay_own_call_impl
     base = module
     clay_running = running_place
     for i, name in enumerate(("_parameters", "_buffers", "_modules")):
         clay_tables[i] = keep(name)
-    for i, name in enumerate(("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")):
-        clay_hooks[i] = keep(name)
-        clay_global_hooks[i] = keep(global_hooks[i])
+    if len(call_hooks) > CLAY_MAX_HOOKS:
+        raise ValueError(f"at most {CLAY_MAX_HOOKS} kinds of hooks")
+    for i, (name, for_all) in enumerate(call_hooks.items()):
+        if not isinstance(for_all, dict):
+            raise TypeError(f"{name}: the global hooks are a dict, not {type(for_all).__name__}")
+        clay_hooks[i], clay_global_hooks[i] = keep(name), keep(for_all)
+    clay_n_hooks = len(call_hooks)
     clay_forward, clay_call, clay_call_impl = keep("forward"), keep("__call__"), keep("_call_impl")
     clay_compiled, clay_own_call_impl = keep("_compiled_call_impl"), keep(module._call_impl)
     quicken(module)

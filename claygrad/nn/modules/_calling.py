@@ -25,6 +25,16 @@ from claygrad.nn.modules._hooks import (
     _WrappedHook,
 )
 
+# The hooks of a call: the name of a module's own dict, and the dict of the global hooks. A call with any hook goes
+# through `_Call`; one without goes straight to forward, in C (core/cpython/module_call.h). A new kind of hook is a line
+# here, a method that registers it, and a line in `_Call`: modules get the dict, and native calls check it.
+CALL_HOOKS: dict[str, dict[int, Hook]] = {
+    "_backward_hooks": _global_backward_hooks,
+    "_backward_pre_hooks": _global_backward_pre_hooks,
+    "_forward_hooks": _global_forward_hooks,
+    "_forward_pre_hooks": _global_forward_pre_hooks,
+}
+
 _Given = ParamSpec("_Given")
 _Result_co = TypeVar("_Result_co", covariant=True)
 
@@ -61,11 +71,10 @@ class Calling:
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         with Running(self):
-            if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
-                    or _global_backward_pre_hooks or _global_backward_hooks
-                    or _global_forward_hooks or _global_forward_pre_hooks):
-                return self.forward(*args, **kwargs)
-            return _Call(self, args, kwargs).run()
+            for name, for_all in CALL_HOOKS.items():
+                if getattr(self, name) or for_all:
+                    return _Call(self, args, kwargs).run()
+            return self.forward(*args, **kwargs)
 
     if TYPE_CHECKING:
         def __call__(self: _HasForward[_Given, _Result_co], *args: _Given.args,

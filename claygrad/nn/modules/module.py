@@ -12,16 +12,16 @@ from claygrad._legacy import typename
 from claygrad.core import Tensor
 from claygrad.core.graph.module_call import prepare, quicken
 from claygrad.nn.modules import _hooks
-from claygrad.nn.modules._calling import Calling
+from claygrad.nn.modules._calling import CALL_HOOKS, Calling
 from claygrad.nn.modules._conversion import Convertible
 from claygrad.nn.modules._hooks import (
-    _global_backward_hooks,
-    _global_backward_pre_hooks,
+    _global_backward_hooks,  # noqa: F401 (programs reset these)
+    _global_backward_pre_hooks,  # noqa: F401
     _global_buffer_registration_hooks,
-    _global_forward_hooks,
-    _global_forward_hooks_always_called,  # noqa: F401 (programs reset these too)
+    _global_forward_hooks,  # noqa: F401
+    _global_forward_hooks_always_called,  # noqa: F401
     _global_forward_hooks_with_kwargs,  # noqa: F401
-    _global_forward_pre_hooks,
+    _global_forward_pre_hooks,  # noqa: F401
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
     register_module_backward_hook,
@@ -72,6 +72,7 @@ _TABLES: tuple[tuple[str, Callable[[], Any]], ...] = (
     ("_load_state_dict_post_hooks", OrderedDict),
     ("_modules", dict),
 )
+_TABLES += tuple((name, OrderedDict) for name in CALL_HOOKS if name not in dict(_TABLES))
 
 
 class Module(Calling, Stateful, Convertible):
@@ -380,7 +381,7 @@ class Module(Calling, Stateful, Convertible):
         return f"{self._get_name()}({inside})"
 
 
-prepare(Module, (_global_backward_hooks, _global_backward_pre_hooks, _global_forward_hooks, _global_forward_pre_hooks))
+prepare(Module, CALL_HOOKS)
 
 
 # Helpers are functions, not methods: a name taken in Module is a name that a user's class cannot have.
