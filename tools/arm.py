@@ -88,7 +88,9 @@ def main() -> int:
     shutil.copy(library, site)
     python = emulated(asked.system)
     settings = {"PYTHONPATH": f"{WORK}/site:{ROOT}", "PYTHONHOME": f"{asked.system}/usr", "PYTHONSAFEPATH": "1"}
-    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--confcutdir={ROOT}/tests/kernels", "-o", "timeout=0"]
+    # Not strict about settings: pytest-timeout, which has some, is not there.
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--confcutdir={ROOT}/tests/kernels",
+              "-o", "addopts=--import-mode=importlib"]
     selected = [] if any(word.startswith("tests/") for word in more) else tests()
     return subprocess.call([*python, *pytest, *selected, *more], cwd=ROOT, env={**os.environ, **settings})
 
