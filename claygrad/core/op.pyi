@@ -1,14 +1,14 @@
 from collections.abc import Callable
 from typing import Any, final
 
+from typing_extensions import disjoint_base
+
 class zero: ...
 class constant: ...
 class missing: ...
 
-@final
-class Op:
-    __name__: str
-    __qualname__: str
+@disjoint_base
+class Signature:
     @property
     def name(self) -> str: ...
     @property
@@ -21,6 +21,17 @@ class Op:
     def params(self) -> tuple[str, ...]: ...
     @property
     def info(self) -> dict[str, Any]: ...
+
+@disjoint_base
+class Native(Signature): ...
+
+@disjoint_base
+class Rules(Native): ...
+
+@final
+class Op(Rules):
+    __name__: str
+    __qualname__: str
     @property
     def has_rules(self) -> bool: ...
     @property

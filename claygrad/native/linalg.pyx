@@ -662,7 +662,8 @@ offer_one("linalg.det", <one_t>_det, "A: float strided").loops = (b"linalg", b"d
 offer_several("linalg.slogdet", <several_t>_slogdet, "A: float strided").loops = (b"linalg", b"slogdet")
 offer_several("linalg.qr", <several_t>_qr, "A: float strided, mode: reduced|complete|r").loops = (b"linalg", b"qr")
 offer_several("linalg.singular", <several_t>_singular, "A: float strided, driver: none").loops = (b"linalg", b"singular")
-offer_one("linalg.pinv", <one_t>_pinv, "input: float strided nonempty 2d+, atol rtol: raw, hermitian: false").loops = (b"linalg", b"singular")
+offer_one("linalg.pinv", <one_t>_pinv, "input: float strided nonempty 2d+, atol rtol: raw, hermitian: false"
+          ).loops = (b"linalg", b"singular")
 offer_one("linalg.svdvals", <one_t>_svdvals, "A: float strided, driver: none").loops = (b"linalg", b"singular")
 offer_several("linalg.symmetric", <several_t>_symmetric, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
 offer_one("linalg.eigvalsh", <one_t>_eigvalsh, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")

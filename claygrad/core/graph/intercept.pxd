@@ -13,10 +13,10 @@ from claygrad.core.op cimport Op
 #                                                   return is the result. They stand below autograd: the node that is recorded is
 #                                                   the operation's, and what they compute themselves is not recorded
 #
-# In this order: derivatives belong to the whole batch, and tangents are computed by operations, which modes and classes see. Nobody pays while there is neither: run and
-# call_inplace ask the word that they ask anyhow (`unusual`), functions that bind for themselves go through the pointer that
-# observers use. While somebody may answer, composites are run as the operations that they are made of, indexing as select, slice
-# and index, and derivative rules as operations; native forms of these are left out.
+# In this order: derivatives belong to the whole batch, and tangents are computed by operations, which modes and classes see.
+# Nobody pays while there is neither: run and call_inplace ask the word that they ask anyhow (`unusual`), functions that bind for
+# themselves go through the pointer that observers use. While somebody may answer, composites are run as the operations that they
+# are made of, indexing as select, slice and index, and derivative rules as operations; native forms of these are left out.
 #
 # The flags belong to threads. A class that has `__torch_dispatch__` counts from its first instance on, for good.
 
