@@ -245,11 +245,16 @@ def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: tuple[int, ...
     return _normal_of(mean, std, generator, out)
 
 
+def _without_repeats(x: Tensor) -> Tensor:
+    """Its elements, those of broadcast axes once: an expanded tensor may be larger than any memory."""
+    return x[tuple(slice(0, 1) if step == 0 else slice(None) for step in x.stride())] if x.ndim else x
+
+
 def _normal_of(mean: Tensor | float, std: Tensor | float, generator: Generator | None, out: Tensor | None) -> Tensor:
     if isinstance(std, Tensor):
         if std.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and not std.is_meta and not std.detach().min().item() >= 0:
+        if std.numel() and not std.is_meta and not _without_repeats(std.detach()).min().item() >= 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
     kept = [t.detach() if isinstance(t, Tensor) else t for t in (mean, std)]
     shape = kept[0].shape if not isinstance(std, Tensor) else kept[1].shape

@@ -55,3 +55,12 @@ def test_whole_numbers_wrap_around(name):
         "matmul": lambda: (a @ a, x @ x),
     }[name]()
     assert (found.numpy() == wanted).all()
+
+
+def test_normal_looks_at_each_standard_deviation_once():
+    std = torch.tensor([[1.0], [2.0]]).expand(2, 2**59)
+    with pytest.raises(RuntimeError, match=r"memory|allocate|too large|overflow"):
+        torch.normal(0.0, std)
+    with pytest.raises(RuntimeError, match=r"normal expects all elements of std >= 0\.0"):
+        torch.normal(0.0, torch.tensor([[1.0], [-2.0]]).expand(2, 2**59))
+    assert torch.normal(0.0, torch.tensor(1.0)).shape == ()
