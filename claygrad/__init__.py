@@ -26,10 +26,10 @@ from claygrad._settings import (
     use_deterministic_algorithms,
 )
 from claygrad._printing import get_printoptions, printoptions, set_printoptions, tensor_text
-from claygrad.core.cpython.leaving import guard as _guard
+from claygrad.core.cpython.entry_points import guard as _guard
 from claygrad.core import (
     DTYPES,
-    LATE,
+    UPCALLS,
     Size,
     Storage,
     Tensor,
@@ -68,11 +68,11 @@ from claygrad.random import get_rng_state, initial_seed, manual_seed, seed, set_
 from claygrad.native.random import default_generator
 
 _find_accelerators_by(lambda kind: __getattr__("devices").table_of(kind), lambda: __getattr__("devices").first_there())
-LATE.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
+UPCALLS.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse"),
              "entries": lambda parts: iter(parts),        # an override may give a tensor: Python counts these calls
              "dispatch_module": lambda: _importlib.import_module("claygrad.utils._python_dispatch"),
-             "wrapper": lambda *args, **kwargs: LATE["dispatch_module"]().make_wrapper(*args, **kwargs)})
+             "wrapper": lambda *args, **kwargs: UPCALLS["dispatch_module"]().make_wrapper(*args, **kwargs)})
 __version__ = version.__version__
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
 newaxis = None

@@ -160,7 +160,6 @@ HalfStorage: Any
 HalfTensor: Any
 IntStorage: Any
 IntTensor: Any
-LATE: Any
 LongStorage: Any
 LongTensor: Any
 QInt32Storage: Any
@@ -170,6 +169,7 @@ QUInt4x2Storage: Any
 QUInt8Storage: Any
 ShortStorage: Any
 ShortTensor: Any
+UPCALLS: Any
 UntypedStorage = _UntypedStorage
 __version__: _str
 bfloat16: _dtype

@@ -22,8 +22,8 @@ def late(module: str, modules: tuple[str, ...] = (), names: Mapping[str, str] | 
             raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules.get(module))
         return importlib.import_module("claygrad.compat.names").find(module, name)
 
-    leaving = importlib.import_module("claygrad.core.cpython.leaving")
-    guarded: Callable[[str], Any] = leaving.guard(__getattr__)          # Note [Leaving]
+    entry_points = importlib.import_module("claygrad.core.cpython.entry_points")
+    guarded: Callable[[str], Any] = entry_points.guard(__getattr__)          # Note [Entry points]
     return guarded
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.core import DTYPES, Tensor, dtype, prefix, set_default_dtype
-from claygrad.core.cpython.leaving import guard
+from claygrad.core.cpython.entry_points import guard
 from claygrad.core.user_warnings import warn_once
 from claygrad.ops._constructor import construct
 from claygrad.ops._formats import layout, strided

@@ -131,7 +131,7 @@ def _suffixes(t: Tensor) -> list[str]:
     history = _history(t)
     if history is not None:
         suffixes.append(history)
-    for tangent in (core.LATE["tangents"](t) or {}).values():
+    for tangent in (core.UPCALLS["tangents"](t) or {}).values():
         suffixes.append(f"tangent={tensor_text(tangent)}")
     return suffixes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy
 
 from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
-from claygrad.core import LATE, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
+from claygrad.core import UPCALLS, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
 from claygrad.core import dtype as dtype_class
 from claygrad.core.graph.modes import set_autocast_flag
 from claygrad.core.graph.reentrant import carry
@@ -197,7 +197,7 @@ def _widest(arguments: list[Any], lowest: dtype) -> dtype:
     return target
 
 
-LATE["autocast"] = _cast_arguments
+UPCALLS["autocast"] = _cast_arguments
 
 
 # Contexts

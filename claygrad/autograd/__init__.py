@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._late import late
 from claygrad.autograd import functional, graph
 from claygrad.autograd._run import backward, grad
@@ -42,4 +42,4 @@ __all__ = [
 
 __getattr__ = late(__name__, ("forward_ad",))
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

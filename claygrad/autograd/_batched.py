@@ -12,7 +12,7 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from claygrad.core import LATE, Tensor
+from claygrad.core import UPCALLS, Tensor
 from claygrad.core.graph.intercept import Operation, begin_reason, end_reason, set_batches
 from claygrad.core.overrides import _disabled_torch_function_impl
 from claygrad.core.python_api import new_wrapper
@@ -358,7 +358,7 @@ def batched(operation: Operation) -> Any:
 
 def rules() -> Any:
     """The module of the rules, in the floor above."""
-    return LATE["batch_rules"]
+    return UPCALLS["batch_rules"]
 
 
 def batched_make(factory: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -404,4 +404,4 @@ def _closed(x: Tensor, level: int) -> Tensor:
     return wrap(_closed(x._value.movedim(1, 0), level), x._level)  # type: ignore[attr-defined]
 
 
-LATE.update(batched=batched, batched_make=batched_make, batched_backward=batched_backward)
+UPCALLS.update(batched=batched, batched_make=batched_make, batched_backward=batched_backward)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.autograd._tangents import Level, levels
-from claygrad.core import LATE, Function, Tensor
+from claygrad.core import UPCALLS, Function, Tensor
 from claygrad.core.graph.intercept import get_levels
 from claygrad.ops.fill import zeros_like
 
@@ -109,4 +109,4 @@ def _give(level: Level, x: Tensor, was: Any, tangent: Tensor, args: tuple[Any, .
 
 def register() -> None:
     """Let custom Functions take part in forward mode."""
-    LATE.update(before_function=_before, after_function=_after)
+    UPCALLS.update(before_function=_before, after_function=_after)

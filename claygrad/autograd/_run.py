@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, overload
 
 from claygrad.autograd.graph import GradientEdge
-from claygrad.core import LATE, Size, Tensor, is_wrapper, prefix
+from claygrad.core import UPCALLS, Size, Tensor, is_wrapper, prefix
 from claygrad.core.graph.engine import one_like, run_backward
 from claygrad.core.graph.intercept import get_batches
 from claygrad.core.user_warnings import warn, warn_once
@@ -131,7 +131,7 @@ def _batched_backward(roots: tuple[Root, ...], seeds: list[Tensor | None], retai
     """Gradients inside vmap, where tensors stand for batches; None elsewhere."""
     if not get_batches() or not any(type(x) is not Tensor for x in (*roots, *targets)):
         return None
-    found: tuple[Tensor | None, ...] | None = LATE["batched_backward"](
+    found: tuple[Tensor | None, ...] | None = UPCALLS["batched_backward"](
         run_backward, roots, seeds, retain_graph, create_graph, targets, allow_unused)
     return found
 

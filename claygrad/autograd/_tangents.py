@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.autograd._batched import is_batch, value_at, wrap
 from claygrad.autograd._run import grad
 from claygrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
-from claygrad.core import LATE, Tensor, is_wrapper, op_named
+from claygrad.core import UPCALLS, Tensor, is_wrapper, op_named
 from claygrad.core.dispatch.intercepted import begin_node, end_node, rule_alone
 from claygrad.core.graph.intercept import Operation, begin_reason, end_reason, get_levels, set_levels
 from claygrad.core.graph.record import note_tangent
@@ -449,5 +449,5 @@ def _make(function: Any, args: list[Any], kwargs: dict[str, Any], result: Any) -
     return result
 
 
-LATE.update(forward_mode=forward_mode, tangents=_tangents_of, with_tangents=_with_tangents, forward_make=_make,
+UPCALLS.update(forward_mode=forward_mode, tangents=_tangents_of, with_tangents=_with_tangents, forward_make=_make,
             forget_tangents=_forget)

@@ -16,9 +16,9 @@ from claygrad.core.graph.modes import (
     SwitchOn,
     get_grad_enabled,
     get_inference,
-    quicken,
     set_grad_enabled_flag,
     set_inference_flag,
+    use_native_new,
 )
 from claygrad.core.user_warnings import warn
 
@@ -124,7 +124,7 @@ class _BareMode(_Mode):
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 
-@quicken
+@use_native_new
 class no_grad(_BareMode, SwitchOff):
     """Nothing is recorded inside: results do not require grad, whatever their inputs do.
 
@@ -136,7 +136,7 @@ class no_grad(_BareMode, SwitchOff):
     """
 
 
-@quicken
+@use_native_new
 class enable_grad(_BareMode, SwitchOn):
     """Recording is on inside, also within `no_grad` (but not within `inference_mode`)."""
 

@@ -106,7 +106,7 @@ def main(arguments: list[str]) -> None:
         if ended.code not in (None, 0):
             if isinstance(ended.code, str):
                 print(ended.code, file=sys.stderr)
-            _stop(_shutdown, world, ended, ended.code if isinstance(ended.code, int) else 1)
+            _stop(world, ended, ended.code if isinstance(ended.code, int) else 1)
         raise
     except BaseException as wrong:
         shown = _of_the_program(wrong)
@@ -124,7 +124,7 @@ def _of_the_program(wrong: BaseException) -> BaseException:
     return wrong.with_traceback(trace)
 
 
-def _stop(leaving: Any, world: Any, ended: SystemExit, code: int) -> None:
+def _stop(world: Any, ended: SystemExit, code: int) -> None:
     """End all ranks where one said that it failed."""
     if world.size > 1:
         print(f"[rank{world.rank}]: stops all ranks: its program ended with sys.exit({ended.code!r})", file=sys.stderr)

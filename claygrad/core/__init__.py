@@ -70,14 +70,14 @@ from claygrad.core import shared_memory as sharing
 from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.core.data.storage import Storage
 from claygrad.core.data.size import Size
-from claygrad.core.tensor import LATE, AccumulateGrad, Tensor
+from claygrad.core.tensor import UPCALLS, AccumulateGrad, Tensor
 
 uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool, bfloat16, *_ = DTYPES.values()
 default_device = get_default_device
 
 # What other parts may import from here; type checkers ask for such a list.
 __all__ = [
-    "DTYPES", "LATE", "AccumulateGrad", "Function", "Node", "Op", "RemovableHandle", "Size", "Storage", "Tensor",
+    "DTYPES", "UPCALLS", "AccumulateGrad", "Function", "Node", "Op", "RemovableHandle", "Size", "Storage", "Tensor",
     "adopt", "array_of", "ask_for_self", "attach", "bfloat16", "bool", "complex64", "complex128", "conj", "constant",
     "current_run", "declare", "default_device", "default_dtype", "device", "dtype", "dtype_of_numpy", "empty",
     "empty_cache", "empty_strided", "float16", "float32", "float64", "fresh_storage", "get_default_device",

@@ -1,4 +1,4 @@
-"""What the tensor says when its state is changed in a way that it does not take. No tensor is needed to say it."""
+"""Errors of tensors and operations, with PyTorch's messages. Nothing here needs a tensor."""
 from __future__ import annotations
 
 from typing import Any
@@ -50,7 +50,7 @@ def check_assigned_grad(tensor: Any, grad: Any) -> None:
 
 
 class Lacking(NotImplementedError, AttributeError):
-    """Something that the array module of an accelerator has not."""
+    """A function that the array module of an accelerator lacks."""
 
 
 def check_data(tensor: Any, data: Any, is_tensor: bool) -> None:
@@ -112,7 +112,7 @@ def no_subclass() -> TypeError:
                      "sure your class inherits from Tensor.")
 
 
-def not_made(data: Any, require_grad: Any, has_tensor: bool) -> TypeError:
+def cannot_create(data: Any, require_grad: Any, has_tensor: bool) -> TypeError:
     """Which argument of `_make_subclass` is not what it must be."""
     if has_tensor:
         return TypeError("_make_subclass(): argument 'require_grad' (position 3) must be bool, not "
@@ -121,7 +121,7 @@ def not_made(data: Any, require_grad: Any, has_tensor: bool) -> TypeError:
 
 
 def no_flag(given: Any) -> TypeError:
-    """What `requires_grad_` says of an argument that is no bool."""
+    """The error of `requires_grad_` for an argument that is no bool."""
     return TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                      f"{type(given).__name__}")
 
@@ -165,8 +165,8 @@ _SCALED = {"add": ("alpha",), "sub": ("alpha",), "addcmul": ("value",), "addcdiv
 
 def old_form(name: str, operands: tuple[str, ...], method: bool, out: bool, given: tuple) \
         -> tuple[tuple, dict[str, Any]] | None:
-    """Arguments of torch's deprecated signatures, which have factors among the operands (`add(x, 2, y)`,
-    `addmm(beta, x, alpha, a, b)`), in the order of today; None if these are not such."""
+    """Reorder the arguments of torch's deprecated signatures, with factors before operands (`add(x, 2, y)`,
+    `addmm(beta, x, alpha, a, b)`), to today's order; None for other arguments."""
     words = _SCALED.get(name.rstrip("_"))
     if words is None:
         return None
@@ -208,13 +208,13 @@ def _tell_of_old_form(name: str, order: tuple[str, ...], operands: tuple[str, ..
 
 
 def kind_of(value: Any) -> str:
-    """The type of an argument as torch's refusals print it."""
+    """The type of an argument as torch's errors print it."""
     kind = type(value)
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def no_such_overload(op: Any, method: bool, out: bool, given: tuple, named: dict[str, Any]) -> TypeError:
-    """torch's text for a call that fits neither the signature with a tensor nor the one with a number."""
+    """torch's message for a call that matches neither the overload with a tensor nor the one with a number."""
     got = [kind_of(value) for value in given[method:]]
     got += [f"{name}={kind_of(value)}" for name, value in named.items()]
     first, last = ("" if method else "Tensor input, "), (", *, Tensor out = None" if out and not method else "")
@@ -239,7 +239,7 @@ def no_node(function: Any, name: str) -> Exception:
                         "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ")
 
 
-# Operations of which PyTorch has several forms: it refuses arguments that fit none of them as a combination.
+# Operations with several overloads in PyTorch, whose errors list the combination of arguments.
 SEVERAL_FORMS = frozenset((
     "addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all any argsort "
     "baddbmm baddbmm_ bernoulli bernoulli_ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ "
@@ -257,7 +257,7 @@ SEVERAL_FORMS = frozenset((
 
 def unexpected_keyword(name: str, params: tuple[str, ...], given: list[Any], keywords: dict[str, Any],
                        unknown: str) -> TypeError:
-    """The refusal of a keyword that an operation does not have, in PyTorch's words."""
+    """PyTorch's error for an unknown keyword."""
     if name not in SEVERAL_FORMS:
         return TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
     got = ", ".join([*map(kind_of, given), *(f"{key}={kind_of(value)}" for key, value in keywords.items())])

@@ -8,7 +8,7 @@ cdef enum:
     MAX_SLOTS = 24
     MAX_TENSORS = 16
 
-# What kind of operation: decides how the general path treats its inputs and results.
+# The kind of an operation: decides how the reference treats its inputs and results.
 cdef enum:
     POINTWISE = 0
     REDUCTION = 1
@@ -45,7 +45,7 @@ cdef enum:
     P_DTYPE_OPT = 15
     P_ANY = 16
 
-# What a rule's argument is.
+# Arguments of a rule.
 cdef enum:
     A_SLOT = 0               # slots from 0 on
     A_G = -1
@@ -62,9 +62,9 @@ cdef enum:
     S_OUTS = 6               # all outputs
     S_AUX = 7                # all outputs but the first
 
-# How a gradient is had.
+# Kinds of gradients.
 cdef enum:
-    R_NONE = 0               # no word: not differentiable by construction
+    R_NONE = 0               # nothing declared: not differentiable
     R_RULE = 1
     R_ZERO = 2
     R_CONSTANT = 3
@@ -82,9 +82,9 @@ ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyO
 ctypedef Layout (*fast_t)(Op op, PyObject** slots, Layout target)
 # The same for several results: their layouts in a list.
 ctypedef list (*many_t)(Op op, PyObject** slots)
-# What a composite comes to in its common case; None when it does not apply.
-ctypedef object (*short_t)(Op op, PyObject** slots)
-# A rule for a run that records nothing, with the arguments of the declared one; None when it does not apply.
+# The native form of a composite; None: does not apply.
+ctypedef object (*composite_slots_t)(Op op, PyObject** slots)
+# A native derivative rule, for a backward that is not recorded; None: does not apply.
 ctypedef Layout (*fast_rule_t)(PyObject** args)
 
 # Note [An operation in three parts]
@@ -97,27 +97,27 @@ cdef class Signature:
     cdef readonly str node_label
     cdef object node_rule         # callable that names the node, or None
     cdef tuple node_args          # the parameters it takes; None: all, by name
-    cdef str none_label           # what it said for one parameter that is None: x.sum(), the common case
-    cdef object promote_rule      # callable that tells the promotion, or None
+    cdef str none_label           # its result if a parameter is None: x.sum(), the common case
+    cdef object promote_rule      # callable that returns the promotion, or None
     cdef tuple promote_args
-    cdef object check             # callable that refuses arguments before anything is cast, or None
+    cdef object check             # callable that raises for wrong arguments, before any cast; or None
     cdef tuple check_args         # parameter numbers; -1: whether the call is in place
-    cdef bint kept[24]            # tensor parameters that take no part in promotion
+    cdef bint kept[24]            # tensor parameters that are not promoted
     cdef int inplace_at           # an `inplace` flag among the parameters, or -1
-    cdef bint number_edge         # a number in a tensor's place shows as an edge
+    cdef bint number_edge         # a number for a tensor parameter has an edge in next_functions
     cdef int kind
     cdef int promote
     cdef bint half_raw
-    cdef int wide_at              # the parameter that Note [Halves] excepts, or -1
+    cdef int wide_at              # the parameter that is not rounded (Note [Half precision]), or -1
     cdef bint inplace             # this is the in-place form
     cdef bint has_out
-    cdef bint method              # the form that is a method: positions in messages do not count self
+    cdef bint method              # the method form: messages count positions without self
     cdef readonly Op in_place     # the in-place form of this one
     cdef list twins               # other forms, which share the rules
     cdef readonly tuple params
     cdef int n_params
     cdef int n_positional
-    cdef tuple keyword_names      # of the parameters after those, as the forward calls them
+    cdef tuple keyword_names      # names of the keyword-only parameters
     cdef int varargs              # the parameter that collects positional ints, or -1
     cdef signed char kinds[24]
     cdef tuple defaults           # `...` where there is none
@@ -125,37 +125,37 @@ cdef class Signature:
     cdef int tensors[16]
     cdef int list_at              # position in `tensors` of the list parameter, or -1
     cdef int dim_at               # reduction: index of `dim`, `keepdim`, `dtype`, or -1
-    cdef bint names_given_dims    # its refusals name dims as they were given
+    cdef bint names_given_dims    # its errors name dims as given
     cdef int keepdim_at
     cdef int dtype_at
     cdef object meta
     cdef object returns           # named tuple class for several outputs, or None
-    cdef int lazy                 # of a view: the bits that it turns (Note [Lazy conjugates])
-    cdef readonly dict info       # what the registry knows besides: samples, docs, names
-    cdef dict __dict__            # what somebody put on it: F.relu.foo = 1
+    cdef int lazy                 # of a view: the bits that it flips (Note [Lazy conjugates])
+    cdef readonly dict info       # other options of the declaration: samples, docs, names
+    cdef dict __dict__            # attributes set by users: F.relu.foo = 1
 
 cdef class Native(Signature):
     cdef fast_t fast
     cdef many_t many
-    cdef short_t short
+    cdef composite_slots_t composite
     cdef void* form               # behind one of those, the native form that takes checked arguments,
     cdef void* takes              # and what is checked: Note [The guard] in core/dispatch/guard.pxd
-    cdef tuple parts              # of a composite: the operations that it comes to in its common case
+    cdef tuple parts              # of a composite: the operations that its native form calls
     cdef void* kernels[N_DTYPES]        # by dtype code
     cdef void* number_kernels[N_DTYPES]  # the same with a Python number as second operand
     cdef int family
-    cdef fast_t own_fast          # the path of its family, where native/elementwise_strided.pyx stands behind it
+    cdef fast_t own_fast          # the native form that is tried before that of native/elementwise_strided.pyx
     cdef void* each_kernels[N_DTYPES]   # by dtype code: kernels for operands of any layout,
     cdef signed char each_kinds[N_DTYPES]    # how they are called,
-    cdef signed char each_results[N_DTYPES]  # the dtype of what they make,
-    cdef long long each_grains[N_DTYPES]     # the least share of a thread,
-    cdef bint each_refuses[N_DTYPES]         # whether they may refuse an element, when some of the result is written
-    cdef bint checks_dtypes       # its check is about dtypes alone, and content with equal floating ones
-    cdef dict variants            # by the value of a parameter: operations whose kernel computes that
+    cdef signed char each_results[N_DTYPES]  # the dtype of their results,
+    cdef long long each_grains[N_DTYPES]     # min elements per thread,
+    cdef bint each_refuses[N_DTYPES]         # whether they may fail on an element, after part of the result is written
+    cdef bint checks_dtypes       # its check is about dtypes alone, and passes for equal floating dtypes
+    cdef dict variants            # by the value of a parameter: the operation with the kernel for it
     cdef int variant_at
-    cdef Op plain                 # the same without the last operand, which only many floating elements are worth reading
-    cdef bint fast_any            # the in-place fast path takes every layout
-    cdef int n_kernel_if          # attributes that the kernel computes with: parameter numbers and values
+    cdef Op without_last          # the operation without the last, optional operand: faster for few elements and for integers
+    cdef bint fast_any            # the native form writes in place to any layout
+    cdef int n_kernel_if          # parameters that must have certain values for the kernel
     cdef int kernel_if_at[8]
     cdef tuple kernel_if
 
@@ -169,11 +169,11 @@ cdef class Rules(Native):
     cdef tuple slot_names
     cdef int how[16]              # R_* by tensor parameter
     cdef tuple rule_fns           # callables by tensor parameter
-    cdef tuple rule_ops           # the operations that some of them only hand their arguments to; None: not yet looked for
+    cdef tuple rule_ops           # the operations behind straight rules (Note [Straight rules]); None: not looked up yet
     cdef object joint
     cdef tuple rule_args          # tuples of A_*/slot numbers, by tensor parameter; joint: one at 0
-    cdef int rule_count[16]       # the same of rules apart: how many, and which
-    cdef signed char rule_places[16][16]
+    cdef int rule_count[16]       # the same as C arrays: how many arguments, and which
+    cdef signed char rule_sources[16][16]
     cdef unsigned int needs[16]   # slots that a parameter's rule reads, as bits
 
 cdef class Op(Rules):

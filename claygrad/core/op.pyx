@@ -72,8 +72,8 @@ cdef class Op(Rules):
     function of `tanh` without a Python frame or a bound-method object.
     """
 
-    def _places(self, fn):
-        """The parameters that a helper names, as numbers; -1 for `inplace` where that is no parameter."""
+    def _param_numbers(self, fn):
+        """The numbers of the parameters that a helper function takes; -1 for `inplace` if that is no parameter."""
         names = fn.__code__.co_varnames[:fn.__code__.co_argcount]
         return tuple([-1 if n == "inplace" else self.params.index(n) for n in names])
 
@@ -137,7 +137,7 @@ cdef class Op(Rules):
                     raise TypeError(f"{self.name}: a rule takes more than 16 arguments")
                 self.rule_count[i] = len(args[i])
                 for k, place in enumerate(args[i]):
-                    self.rule_places[i][k] = place
+                    self.rule_sources[i][k] = place
         self.rule_fns, self.rule_args, self.rule_ops = tuple(fns), tuple(args), None
         self.recorded = True
         for twin in self.twins:
@@ -161,21 +161,21 @@ cdef class Op(Rules):
         return self
 
     def _arguments(self, rule):
-        """The places of a rule's arguments among the saved slots, and those slots as bits."""
+        """The sources of a rule's arguments among the saved slots, and those slots as bits."""
         code = rule.__code__
-        places, bits = [], 0
+        sources, bits = [], 0
         for argument in code.co_varnames[:code.co_argcount]:
             if argument == "g":
-                places.append(A_G)
+                sources.append(A_G)
             elif argument == "gs":
-                places.append(A_GS)
+                sources.append(A_GS)
             elif argument == "needs":
-                places.append(A_NEEDS)
+                sources.append(A_NEEDS)
             else:
                 k = self._slot(argument)
-                places.append(k)
+                sources.append(k)
                 bits |= 1 << k
-        return tuple(places), bits
+        return tuple(sources), bits
 
     def _slot(self, str argument):
         if argument in self.slot_names:
@@ -206,7 +206,7 @@ cdef class Op(Rules):
         return self.recorded
 
     def word(self, str param):
-        """How the gradient of a tensor parameter is had: 'rule', 'zero', 'constant', 'missing' or ''."""
+        """The kind of gradient of a tensor parameter: 'rule', 'zero', 'constant', 'missing' or ''."""
         cdef int i
         for i in range(self.n_tensors):
             if self.params[self.tensors[i]] == param:
@@ -221,7 +221,7 @@ cdef class Op(Rules):
     def __get__(self, instance, owner):
         return self if instance is None else PyMethod_New(self, instance)
 
-    # What functions have: the declaration says it, and Python may say otherwise.
+    # Attributes that Python functions have; programs may overwrite them.
     @property
     def __name__(self):
         return (<object>self).__dict__.get("__name__", self.name)
@@ -286,7 +286,7 @@ def declare(forward, str kind, promote, names, annotations, defaults, int n_posi
     self.kind = _OP_KINDS[kind]
     if isinstance(promote, str):
         self.promote = _PROMOTE[promote]
-    self.half_raw = half == "raw" or half == "added"       # the forward tells them from other precisions; added: in float32
+    self.half_raw = half == "raw" or half == "added"       # the forward gets half arrays; added: sums in float32
     self.params = tuple(names)
     self.names_given_dims = bool(info and info.get("names_given_dims"))
     self.wide_at = self.params.index(info["wide"]) if info and info.get("wide") else -1
@@ -331,14 +331,14 @@ def declare(forward, str kind, promote, names, annotations, defaults, int n_posi
     else:
         self.node_rule = node
         self.node_label = name
-        self.node_args = None if node.__code__.co_flags & 8 else self._places(node)
+        self.node_args = None if node.__code__.co_flags & 8 else self._param_numbers(node)
     if not isinstance(promote, str):
         self.promote = PROMOTE_COMMON
         self.promote_rule = promote
-        self.promote_args = self._places(promote)
+        self.promote_args = self._param_numbers(promote)
     if check is not None:
         self.check = check
-        self.check_args = self._places(check)
+        self.check_args = self._param_numbers(check)
     if kernel_if:
         self.kernel_if = tuple(kernel_if.values())
         self.n_kernel_if = len(kernel_if)
@@ -354,18 +354,17 @@ def declare(forward, str kind, promote, names, annotations, defaults, int n_posi
     if kernel is not None and self.kind == POINTWISE:         # others look for theirs when they are installed
         _find_kernels(self, kernel.encode())
     said = self.info.get("declaration")
-    if said is None or "masked" not in said.namespaces:       # those go by the names of others
+    if said is None or "masked" not in said.namespaces:       # those use the names of other operations
         _ops[name] = self
     return self
 
 
 # Note [Straight rules]
-# Most rules only hand their arguments, as they come, to one operation: `lambda g, out: tanh_backward(g, out)`. Where backward
-# records nothing there is no need for the Python frame: the operation's kernel is run with the same arguments. A rule is
-# known by its code, which is that of such a line.
+# Most rules pass their arguments, in order, to one operation: `lambda g, out: tanh_backward(g, out)`. If backward is not recorded,
+# no Python frame is needed: the operation's native form runs with the same arguments. Such a rule is recognised by its bytecode.
 
 cdef tuple straight(Op op):
-    """The operations behind the rules of an op, None where there is more to a rule than one."""
+    """The operation behind each rule of an op; None for other rules."""
     if op.rule_ops is None:
         op.rule_ops = tuple([None if rule is None else _behind(rule) for rule in op.rule_fns])
     return op.rule_ops
@@ -380,7 +379,7 @@ cdef Op _behind(object rule):
     if isinstance(rule.__globals__.get(name), Op):
         line, found = f"{name}({', '.join(words)})", rule.__globals__[name]
     elif len(words) == 2 and name == "conj":
-        line, found = f"{words[0]} * conj({words[1]})", find_op("mul")               # of real numbers
+        line, found = f"{words[0]} * conj({words[1]})", find_op("mul")               # real dtypes only
     elif len(words) == 1 and not name:
         line, found = f"-{words[0]}", find_op("neg")
     else:
@@ -415,12 +414,12 @@ cdef _copy_signature(Signature op, Signature twin):
 
 
 cdef _copy_native(Native op, Native twin):
-    twin.fast, twin.many, twin.short, twin.parts = op.fast, op.many, op.short, op.parts
+    twin.fast, twin.many, twin.composite, twin.parts = op.fast, op.many, op.composite, op.parts
     twin.form, twin.takes, twin.fast_any = op.form, op.takes, op.fast_any
     twin.kernels, twin.number_kernels, twin.family = op.kernels, op.number_kernels, op.family
     twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = op.own_fast, op.checks_dtypes, op.variants, op.variant_at
     twin.each_kernels, twin.each_kinds, twin.each_results = op.each_kernels, op.each_kinds, op.each_results
-    twin.each_grains, twin.each_refuses, twin.plain = op.each_grains, op.each_refuses, op.plain
+    twin.each_grains, twin.each_refuses, twin.without_last = op.each_grains, op.each_refuses, op.without_last
     twin.kernel_if, twin.kernel_if_at, twin.n_kernel_if = op.kernel_if, op.kernel_if_at, op.n_kernel_if
 
 
@@ -428,7 +427,7 @@ cdef _copy_rules(Rules op, Rules twin):
     if twin is None:
         return
     twin.n_slots, twin.slot_kind, twin.slot_param, twin.slot_names = op.n_slots, op.slot_kind, op.slot_param, op.slot_names
-    twin.rule_count, twin.rule_places = op.rule_count, op.rule_places
+    twin.rule_count, twin.rule_sources = op.rule_count, op.rule_sources
     twin.how, twin.rule_fns, twin.joint, twin.rule_args, twin.needs = op.how, op.rule_fns, op.joint, op.rule_args, op.needs
     twin.recorded, twin.rule_ops, twin.fast_rules, twin.differentiable = op.recorded, None, op.fast_rules, op.differentiable
 

@@ -1,4 +1,4 @@
-"""Who else may answer a call: `__torch_function__` of arguments, and function modes. Note [Overrides] is in overrides.pxd."""
+"""`__torch_function__` of arguments, and function modes: Note [Overrides] in overrides.pxd."""
 import threading
 
 cimport cython
@@ -7,7 +7,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from claygrad.core.user_warnings import warn
 from claygrad.core.data.size import Size
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.tensor import LATE, watch_slots
+from claygrad.core.tensor import UPCALLS, watch_slots
 
 cdef extern from *:
     """
@@ -15,11 +15,11 @@ cdef extern from *:
     static thread_local ClayOverrides clay_overrides = {0, 0, 0, 0, 0};
     """
     struct ClayOverrides:
-        int off                 # subclasses and other objects are not asked
-        int all_off             # modes neither
+        int off                 # __torch_function__ of arguments is disabled
+        int all_off             # function modes too
         int modes               # how many are active
-        int skip                # the next call is not asked for
-        int backward            # backward is running, and not in code of the user
+        int skip                # the next call is not reported
+        int backward            # backward is running, outside of user code
     ClayOverrides clay_overrides
 
 cdef extern from "Python.h":
@@ -27,20 +27,20 @@ cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(object value)
 
 cdef extern from "watched_methods.h":
-    object (*clay_ask)(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* taken)
+    object (*clay_ask)(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* answered)
     int clay_learn_methods(PyTypeObject* type, set left_out) except -1
     void clay_watch_methods(bint on)
 
 cdef object _WORD = "__torch_function__"
 cdef bint _asking = False
-cdef bint _for_good = False                         # not for modes alone
+cdef bint _for_good = False                         # not only because of modes
 cdef int _active = 0                                # modes of all threads
 _stack = threading.local()                          # modes of this thread, the innermost last
 
 
 # --- who ---------------------------------------------------------------------------------------------------------
 cdef inline PyObject* _method_of(object value) noexcept:
-    """What its class has as `__torch_function__`, unless it is Tensor itself, a number or nothing."""
+    """The `__torch_function__` of its class; None for Tensor itself, numbers and None."""
     cdef type kind = type(value)
     if kind is Tensor or kind is float or kind is int or value is None or kind is bool or kind is str:
         return NULL
@@ -53,7 +53,7 @@ cdef bint is_odd(object value) noexcept:
 
 
 cdef list _joined(list found, object value):
-    """With one more argument: one for each class, subclasses before their bases, else in order."""
+    """Add an argument: one per class, subclasses before their bases, else in order."""
     cdef Py_ssize_t i
     cdef type kind = type(value)
     if found is None:
@@ -137,17 +137,17 @@ cdef object _unanswered(object function, list found, object mode):
                      + "\n".join(lines) + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
-cdef object _ask(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* taken):
-    """For the methods that watched_methods.h stands in for."""
+cdef object _ask(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* answered):
+    """For the methods that watched_methods.h replaces."""
     cdef list found = overriding(args, n + (0 if kwnames == NULL else len(<tuple>kwnames)))
     if found is None:
         return None
-    taken[0] = True
+    answered[0] = True
     return hand_over(<object>function, found, args, n, kwnames)
 
 
 def ask_slot(Tensor self, str name):
-    """For len(), bool() and their kin: the answer of an override in a tuple, or None."""
+    """For len(), bool() and the like: the answer of an override in a tuple, or None."""
     cdef PyObject* args[1]
     args[0] = <PyObject*>self
     cdef list found = overriding(args, 1)
@@ -175,21 +175,21 @@ def overriding_of(values):
 
 
 def hand(function, list found, tuple args, kwargs, refusal):
-    """Give a call to those who override it; `refusal` is what to say when nobody takes it."""
+    """Call the overrides; `refusal` is the error if all return NotImplemented."""
     return _hand(function, found, args, kwargs, refusal)
 
 
 def skip_one():
-    """Do not ask for the next call in this thread."""
+    """Do not report the next call of this thread."""
     clay_overrides.skip = 1
 
 
 # --- asking or not -----------------------------------------------------------------------------------------------
-_switches = [watch_slots]                           # of the modules that have asking forms
+_switches = [watch_slots]                           # functions of modules that change their pointers for this
 
 
 def on_asking(switch):
-    """Call switch(whether to ask) when that changes."""
+    """Register switch(bool), called when checking begins or ends."""
     _switches.append(switch)
     switch(_asking)
 
@@ -216,11 +216,11 @@ cdef int meet() except -1:
 
 
 def note_class(cls):
-    """Ask from now on, if instances of this class override."""
+    """Check from now on, if instances of this class override."""
     cdef PyObject* method = _PyType_Lookup(<PyTypeObject*>cls, _WORD)
     cdef PyObject* dispatch = _PyType_Lookup(<PyTypeObject*>cls, "__torch_dispatch__")
     if dispatch != NULL and <object>dispatch is not _disabled_torch_dispatch_impl:
-        LATE["note_dispatch"](cls)
+        UPCALLS["note_dispatch"](cls)
     if not _for_good and method != NULL and <object>method is not _disabled_torch_function_impl:
         meet()
 
@@ -342,9 +342,9 @@ cdef class EnableTorchFunction:
 
 
 # --- what classes have -------------------------------------------------------------------------------------------
-@cython.binding(False)                              # it stands in classes, and must not become a method there
+@cython.binding(False)                              # an attribute of classes that must not become a bound method
 def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
-    """The `__torch_function__` of classes whose operations give plain tensors: run without asking."""
+    """The `__torch_function__` of classes that disable overrides: runs the operation."""
     cdef int was = clay_overrides.off
     clay_overrides.off = 1
     try:
@@ -392,11 +392,11 @@ def _torch_function(cls, func, types, args=(), kwargs=None):
 def _init():
     global clay_ask
     clay_ask = _ask
-    operators = "add sub mul truediv floordiv mod matmul and or xor lshift rshift".split()      # they ask as verbs
+    operators = "add sub mul truediv floordiv mod matmul and or xor lshift rshift".split()      # they are checked in Verbs
     clay_learn_methods(<PyTypeObject*>Tensor, {f"__{name}__" for name in operators}
                        | {"__dict__", "origin", "__array__", "_make_subclass", "_make_wrapper_subclass"})
     Tensor.__torch_function__ = classmethod(_torch_function)
     Tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
-    LATE["note_class"], LATE["ask_slot"] = note_class, ask_slot
+    UPCALLS["note_class"], UPCALLS["ask_slot"] = note_class, ask_slot
 
 _init()

@@ -1,4 +1,4 @@
-"""What Python code of claygrad may do with tensors beyond the operations: make, wrap, share, write, adopt."""
+"""Functions on tensors for claygrad's own Python code, beyond the operations: create, wrap, share, write, adopt."""
 from math import prod
 
 import numpy
@@ -18,7 +18,7 @@ from claygrad.core.graph.provenance cimport here
 from claygrad.core.data.storage cimport Storage, storage_on
 from claygrad.core.data.transfer cimport to_host
 from claygrad.core.tensor import watch_grad_dtypes
-from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_made, new_tensor
+from claygrad.core.tensor cimport Tensor, bare_of, gradient_edge, keep_counter, mark_created, new_tensor
 
 cdef extern from *:
     """
@@ -43,14 +43,14 @@ cdef extern from *:
 
 
 def ask_for_self(cls):
-    """Let every call of a method of a compiled class ask whether there is a self: Note [Calls without self]."""
+    """Make calls of methods of a compiled class check for self: Note [Calls without self]."""
     if isinstance(cls, type) and str(cls.__module__).startswith("claygrad"):
         clay_ask_for_self(<PyTypeObject*>cls)
 
 
 def attach(dict methods, cls=Tensor):
-    """Give a compiled class its methods that are written in Python: the one time that it is opened."""
-    if cls is not Tensor:                             # which opens itself: Note [Opened class]
+    """Add Python methods to a compiled class."""
+    if cls is not Tensor:                             # Tensor can always be changed: Note [Opened class]
         clay_unlock(<PyTypeObject*>cls)
     try:
         for name, fn in methods.items():
@@ -68,23 +68,23 @@ def wrap(array, d=None):
         array = numpy.asarray(array)
     if not array.flags.owndata or not array.flags.writeable:
         array = array.copy()
-    return mark_made(new_tensor(from_array(array)))
+    return mark_created(new_tensor(from_array(array)))
 
 
 def wrap_on(array, device where):
     """A new tensor with the elements of an array on a device; on the CPU it owns the array."""
     cdef Layout v
-    cdef Tensor made
+    cdef Tensor out
     if where.kind == CPU:
         return wrap(array)
     v = from_array(numpy.ascontiguousarray(array).reshape(array.shape))
-    made = new_tensor(new_contiguous(storage_on(where, v.numel * v.dtype.itemsize), v.dtype, v.ndim, v.shape))
-    write_layout(made.layout, v)
-    return mark_made(made)
+    out = new_tensor(new_contiguous(storage_on(where, v.numel * v.dtype.itemsize), v.dtype, v.ndim, v.shape))
+    write_layout(out.layout, v)
+    return mark_created(out)
 
 
 def set_elements(Tensor t, array):
-    """Write an array, broadcast and cast, to a tensor that was just made: no count, no history, no saved values."""
+    """Write an array, broadcast and cast, to a new tensor: without version, history or saved values."""
     write_layout(t.layout, from_array(numpy.asarray(array)))
     return t
 
@@ -100,7 +100,7 @@ def share(array):
     cdef int lasti = 0
     layout.storage.exports = 1
     layout.storage.export_where = (here(&lasti), lasti)
-    return mark_made(new_tensor(layout))
+    return mark_created(new_tensor(layout))
 
 
 def array_of(Tensor t):
@@ -125,7 +125,7 @@ def write_into(Tensor t, value):
 
 
 def prepare_write(Tensor t):
-    """Keep the saved values of t's memory and count a write, before somebody else writes there: a library, a process."""
+    """Prepare a write by another library or process: copy for saved values, and bump the version."""
     begin_write(t)
 
 
@@ -161,7 +161,7 @@ def empty(shape, d=None, where=None):
     cdef dtype kind = _asked_dtype(d)
     cdef device place = parse_device_c(where)
     cdef int n = _dims(shape, dims, &numel)
-    return mark_made(new_tensor(new_contiguous(storage_on(place, numel * kind.itemsize), kind, n, dims)))
+    return mark_created(new_tensor(new_contiguous(storage_on(place, numel * kind.itemsize), kind, n, dims)))
 
 
 def empty_strided(shape, strides, d=None, where=None):
@@ -169,7 +169,7 @@ def empty_strided(shape, strides, d=None, where=None):
     cdef int64_t dims[64]
     cdef int64_t steps[64]
     cdef int64_t numel = 0
-    cdef object span = 1                       # unbounded: strides may be as large as they like
+    cdef object span = 1                       # a Python int: strides may overflow 64 bits
     cdef dtype kind = _asked_dtype(d)
     cdef device place = parse_device_c(where)
     cdef int i, n = _dims(shape, dims, &numel)
@@ -181,7 +181,7 @@ def empty_strided(shape, strides, d=None, where=None):
     if span >= 1 << 59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{', '.join(map(str, shape))}] and "
                            f"strides=[{', '.join(map(str, strides))}]")
-    return mark_made(new_tensor(new_layout(storage_on(place, span * kind.itemsize), kind, n, dims, steps, 0)))
+    return mark_created(new_tensor(new_layout(storage_on(place, span * kind.itemsize), kind, n, dims, steps, 0)))
 
 
 def adopt(Tensor t, Tensor other, str label="", bint record=True, bint new_leaf=False):
@@ -193,7 +193,7 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True, bint new_leaf=
     if t.layout.storage is not other.layout.storage:
         keep_counter(t)
     if t.accumulator != NULL and (new_leaf or not same_shape(t.layout, other.layout)):
-        (<Node>t.accumulator).leaf_place = NULL      # it adds gradients of the former shape: later graphs need another
+        (<Node>t.accumulator).leaf_place = NULL      # the old accumulator is for the old shape: later graphs get a new one
         t.accumulator = NULL
     t.layout = other.layout
     if record and other.node is not None:
@@ -211,7 +211,7 @@ def adopt(Tensor t, Tensor other, str label="", bint record=True, bint new_leaf=
 
 
 def settled(Tensor view, str label):
-    """A view of a tensor that nobody else has as a tensor of its own, made by a node of this name."""
+    """Make a view of an otherwise unreferenced tensor an ordinary tensor, whose node has this name."""
     view.base, view.creation = None, 0
     if view.node is not None:
         view.node.label = label
@@ -219,7 +219,7 @@ def settled(Tensor view, str label):
 
 
 def recast(Tensor t, cls):
-    """The same tensor as an instance of another class, with its place in the graph."""
+    """The same tensor as an instance of another class, with its history."""
     cdef Tensor out = bare_of(cls)
     out.layout, out.node, out.output_nr, out.leaf_grad = t.layout, t.node, t.output_nr, t.leaf_grad
     out.base, out.view_version, out.creation, out.counter, out.inference = (t.base, t.view_version, t.creation, t.counter,
@@ -301,7 +301,7 @@ cdef extern from *:
 
 
 def flush_denormals(bint on):
-    """Whether numbers too small for full precision count as 0 in this thread; False if the processor cannot."""
+    """Flush denormal numbers to zero in this thread; False if the processor cannot."""
     return clay_flush_denormals(on)
 
 
@@ -322,26 +322,26 @@ def gradient_edge_of(Tensor t):
 
 
 def take_grads_as(Tensor leaf, d):
-    """Have the gradients that reach a leaf cast to this dtype; None for whatever comes."""
+    """Cast gradients of a leaf to this dtype; None: no cast."""
     watch_grad_dtypes()
-    if leaf.accumulator != NULL:                     # later ones ask for it
+    if leaf.accumulator != NULL:                     # for later gradients
         (<Node>leaf.accumulator).out_dtype = <dtype?>d if d is not None else None
 
 
 def increment_version(Tensor t):
-    """Count a write that happened elsewhere."""
+    """Bump the version after a write by other code."""
     t.bump()
 
 
 def without_writes(Tensor t):
-    """A tensor that was just made by writing into it, as nobody wrote to it yet."""
+    """Reset the version of a new tensor that was filled by writes."""
     if t.counter is None and t.layout.storage.shared_version is None:
         t.layout.storage.version = 0
     return t
 
 
 def is_wrapper(Tensor t):
-    """Whether a tensor has no memory, and its class answers for it."""
+    """Whether it is a wrapper tensor: without memory, of a class with __torch_dispatch__."""
     return t.layout.storage.where.kind == WRAPPED
 
 
@@ -358,4 +358,4 @@ def new_wrapper(cls, shape, strides, offset, dtype kind, where, bint requires_gr
     if requires_grad and kind.category < CAT_FLOAT:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     out.leaf_grad = requires_grad
-    return mark_made(out)
+    return mark_created(out)

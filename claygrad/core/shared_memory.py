@@ -1,4 +1,4 @@
-"""Memory of several processes: how it is made, named, sent and found again (Note [Mapped memory], mapped_memory.pxd).
+"""Shared memory: how it is created, named, sent and opened (Note [Mapped memory], mapped_memory.pxd).
 
 Two strategies, by PyTorch's names. `file_descriptor`: the memory has no name, its descriptor is sent; nothing can be
 left behind, whatever is killed. `file_system`: every process has a name (a hard link) of its own for the memory and
@@ -24,7 +24,7 @@ _FOLDER = "/dev/shm" if os.path.isdir("/dev/shm") else os.environ.get("TMPDIR", 
 _SHRINK_AND_GROW = 0x0002 | 0x0004           # seals of a memory file: its size is fixed, so no page of it can go away
 _known: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()
 _own: dict[str, int] = {}                    # name: the process that removes it
-_made = 0
+_created = 0
 
 
 def set_strategy(name: str) -> None:
@@ -40,7 +40,7 @@ def set_strategy(name: str) -> None:
 
 # --- making -----------------------------------------------------------------------------------------------------
 def _full_size(descriptor: int, nbytes: int) -> None:
-    """As many bytes as wanted, now: where there is no room, an error here and not a fault at the first write."""
+    """Allocate the bytes now: a lack of memory must be an error here, not a fault at the first write."""
     try:
         if hasattr(os, "posix_fallocate"):
             room = os.fstatvfs(descriptor)
@@ -70,9 +70,9 @@ def nameless(nbytes: int) -> Mapping:
 
 
 def _new_name() -> str:
-    global _made
-    _made += 1
-    return f"claygrad_{os.getpid()}_{os.urandom(4).hex()}_{_made}"
+    global _created
+    _created += 1
+    return f"claygrad_{os.getpid()}_{os.urandom(4).hex()}_{_created}"
 
 
 def named(nbytes: int) -> Mapping:
@@ -109,7 +109,7 @@ def _owned(block: Mapping, name: str) -> Mapping:
     if not _own:
         from multiprocessing import util
         _at_exit(_at_exit)
-        util.register_after_fork(_at_exit, _at_exit)             # a child forgets what was to be done at its end
+        util.register_after_fork(_at_exit, _at_exit)             # multiprocessing clears its exit functions in a child
     _own[name] = os.getpid()
     weakref.finalize(block, _let_go, name).atexit = False
     return block
@@ -171,7 +171,7 @@ def from_descriptor(descriptor: int, nbytes: int, cls: type[Storage] = Storage) 
         if found is None:
             _check_length(descriptor, nbytes, "filename not specified")
             block = map_file(descriptor, nbytes, keep=True)
-            descriptor = -1                                      # it is the mapping's now
+            descriptor = -1                                      # owned by the mapping now
             found = _known[key] = on_mapping(block, nbytes, cls)
         return found
     finally:
@@ -208,7 +208,7 @@ def _check_name(name: str) -> None:
 
 
 def from_name(name: str, nbytes: int, cls: type[Storage] = Storage) -> Storage:
-    """The storage on the memory behind a name that was sent, which goes with it."""
+    """The storage on the memory of a received name; the name is removed with it."""
     _check_name(name)
     try:
         descriptor = os.open(f"{_FOLDER}/{name}", os.O_RDWR | os.O_CLOEXEC)
@@ -258,7 +258,7 @@ def from_file(filename: str, shared: bool, nbytes: int, cls: type[Storage] = Sto
 
 # --- through pipes and queues -----------------------------------------------------------------------------------
 def reduce_storage(storage: Storage) -> tuple:
-    """How a storage crosses to another process: its memory is shared, not copied."""
+    """Pickle a storage for another process: its memory is shared, not copied."""
     if storage.device.type != "cpu" or storage.nbytes() == 0:
         reduced: tuple = storage.__reduce_ex__(2)
         return reduced
@@ -287,7 +287,7 @@ def rebuild_storage_filename(cls: type[Storage], name: str, size: int) -> Storag
 
 
 def reduce_tensor(tensor: Any) -> tuple:
-    """How a tensor crosses to another process: by its storage. What has a history stays where its history is."""
+    """Pickle a tensor for another process: by its storage. A tensor with a history cannot be sent."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
                            "not support crossing process boundaries.  If you just want to transfer the data, call "
@@ -297,18 +297,18 @@ def reduce_tensor(tensor: Any) -> tuple:
 
 
 def register(reduction: Any) -> None:
-    """Tell Python's multiprocessing (its module `reduction`) how tensors cross."""
+    """Register tensors and storages with Python's multiprocessing (its module `reduction`)."""
     reduction.ForkingPickler.register(Storage, reduce_storage)
     reduction.ForkingPickler.register(Tensor, reduce_tensor)
 
 
 def _reduce_if_shared(storage: Storage) -> tuple:
-    """How a storage crosses to a worker of joblib: shared memory stays shared, other memory is copied, since workers
-    may write to what they get."""
+    """Pickle a storage for a joblib worker: shared memory stays shared, other memory is copied, since workers may write
+    to it."""
     reduced: tuple = reduce_storage(storage) if mapping_of(storage) is not None else storage.__reduce_ex__(5)
     return reduced
 
 
 def register_with_loky(reduction: Any) -> None:
-    """Tell loky, which starts the processes of joblib, how tensors cross that are in shared memory."""
+    """Register tensors in shared memory with loky, which starts the processes of joblib."""
     reduction.register(Storage, _reduce_if_shared)

@@ -8,9 +8,9 @@ from claygrad.core.tensor cimport Tensor, getitem_verb, setitem_verb
 # kind of its own, which every native form refuses as it refuses meta; the owner of the storage is a `Parts`: indices and values,
 # which are plain tensors outside of any graph. The history is the sparse tensor's own.
 #
-# Operations find out where lazy tensors are looked for (Note [Lazy conjugates]), so that programs without sparse tensors pay nothing,
-# and hand all their arguments to claygrad.sparse, which knows some operations and refuses all others. Views and indexing of a sparse
-# tensor come there too. A write to a sparse tensor gives it another layout with other parts: what a graph saved stays as it was.
+# Operations check for sparse arguments in the same place as for lazy ones (Note [Lazy conjugates]), so programs without sparse
+# tensors pay nothing. They pass all arguments to claygrad.sparse, which has some operations and refuses the others; so do views and
+# indexing. A write to a sparse tensor gives it a new layout with new parts, so saved values do not change.
 
 cdef class Parts:
     cdef readonly object layout          # sparse_coo, sparse_csr, sparse_csc
@@ -20,4 +20,4 @@ cdef class Parts:
 
 cdef Parts parts_of(Tensor t)
 cdef bint any_sparse(PyObject** slots, int n) except -1      # whether one of the arguments is sparse, or a list with one that is
-cdef void index_by(getitem_verb getitem, setitem_verb setitem) noexcept      # how dense tensors are indexed from now on
+cdef void index_by(getitem_verb getitem, setitem_verb setitem) noexcept      # sets the functions that index dense tensors

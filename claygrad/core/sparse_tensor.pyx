@@ -9,8 +9,8 @@ from claygrad.core.data.layout cimport COMPRESSED, COO, SPARSE, Layout, bytes_of
 from claygrad.core.data.storage cimport LAZY, unusual
 from claygrad.core.graph.node cimport Node
 from claygrad.core.data.storage cimport Storage, storage_on
-from claygrad.core.tensor cimport Tensor, getitem_verb, mark_made, new_tensor, setitem_verb, verbs
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor cimport Tensor, getitem_verb, mark_created, new_tensor, setitem_verb, verbs
+from claygrad.core.tensor import UPCALLS
 
 cdef getitem_verb _dense_getitem = NULL
 cdef setitem_verb _dense_setitem = NULL
@@ -51,34 +51,34 @@ cdef bint any_sparse(PyObject** slots, int n) except -1:
     return False
 
 
-cdef Layout _layout(Parts made, shape):
+cdef Layout _layout(Parts parts, shape):
     cdef int64_t dims[64]
     cdef int64_t steps[64]
     cdef Py_ssize_t i, n = len(shape)
-    cdef dtype kind = made.values.layout.dtype
+    cdef dtype kind = parts.values.layout.dtype
     cdef Storage storage = storage_on(scattered, 0)
     cdef Layout out
     check_dims(n)
     for i in range(n):
         dims[i] = shape[i]
         steps[i] = 0
-    bytes_of(kind, <int>n, dims)                 # the elements can be counted
-    storage.owner = made
+    bytes_of(kind, <int>n, dims)                 # raises if the size overflows
+    storage.owner = parts
     out = new_layout(storage, kind, <int>n, dims, steps, 0)
-    out.bits = COO if len(made.indices) == 1 else COMPRESSED
+    out.bits = COO if len(parts.indices) == 1 else COMPRESSED
     out.contiguous = False
     unusual()[0] |= LAZY
     return out
 
 
-def sparse_tensor(Parts made, shape):
+def sparse_tensor(Parts parts, shape):
     """A new tensor of these parts."""
     _watch_indexing()
-    return mark_made(new_tensor(_layout(made, shape)))
+    return mark_created(new_tensor(_layout(parts, shape)))
 
 
 def replace(Tensor t, Tensor other):
-    """Give a tensor the parts and the history of another, as a write."""
+    """Write: give a tensor the parts and the history of another."""
     t.layout = other.layout
     t.bump()
     if other.node is not None:
@@ -95,12 +95,12 @@ def relabel(Tensor t, str label):
 
 # --- indexing ----------------------------------------------------------------------------------------------------
 cdef object _getitem(Tensor t, object key):
-    return LATE["sparse[]"](t, key) if t.layout.bits & SPARSE else _dense_getitem(t, key)
+    return UPCALLS["sparse[]"](t, key) if t.layout.bits & SPARSE else _dense_getitem(t, key)
 
 
 cdef int _setitem(Tensor t, object key, object value) except -1:
     if t.layout.bits & SPARSE or _sparse(value):
-        LATE["sparse[]="](t, key, value)
+        UPCALLS["sparse[]="](t, key, value)
         return 0
     return _dense_setitem(t, key, value)
 
@@ -114,7 +114,7 @@ cdef void index_by(getitem_verb getitem, setitem_verb setitem) noexcept:
 
 
 cdef int _watch_indexing() except -1:
-    """From the first sparse tensor on, indexing asks whether it has to do with one."""
+    """Switch indexing to the form that checks for sparse tensors, when the first one is created."""
     global _dense_getitem, _dense_setitem
     if _dense_getitem == NULL:
         _dense_getitem, _dense_setitem = verbs().getitem, verbs().setitem

@@ -6,16 +6,16 @@ from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.node cimport Node
 
-# How a view came to be: decides which in-place writes to it are refused.
+# The origin of a view: decides which in-place writes to it are errors.
 cdef enum:
-    VIEW_PLAIN = 0
+    VIEW_DEFAULT = 0
     VIEW_CUSTOM = 1           # made inside a custom Function
     VIEW_MULTI = 2            # output of a function that returns several views
     VIEW_NO_GRAD = 3          # made under no_grad
     VIEW_INFERENCE = 5        # a view of a normal tensor made in inference mode
 
 cdef enum:
-    MADE = 0                  # `code` is where a factory made the tensor
+    CREATED = 0                  # `code` is where a factory made the tensor
     CUT = 1                   # `code` is where it was cut from a graph
 
 cdef class Counter:           # the private version counter of a .data alias
@@ -55,10 +55,10 @@ cdef inline bint requires(Tensor t) noexcept:
     return t.node is not None or t.leaf_grad or (t.base is not None and (t.base.node is not None or t.base.leaf_grad))
 
 cdef int keep_counter(Tensor t) except -1
-cdef Tensor bare_tensor()                      # without a layout: to be filled at once
+cdef Tensor bare_tensor()                      # without a layout: the caller sets it at once
 cdef Tensor bare_of(object cls)                # the same, of a subclass
 cdef Tensor new_tensor(Layout layout)
-cdef Tensor mark_made(Tensor t)
+cdef Tensor mark_created(Tensor t)
 cdef Tensor mark_cut(Tensor t)
 cdef Tensor alias(Tensor t, bint own_counter)
 cdef Tensor detached(Tensor t)
@@ -66,7 +66,7 @@ cdef Node gradient_edge(Tensor t, int* nr)     # None if t does not require grad
 cdef str shape_text(Layout layout)             # [2, 3]
 cdef object size_of(Layout layout)             # Size
 
-# Python's operators: the tensor knows nothing of sines, core.op puts the operations behind these.
+# The functions behind Python's operators, set by core/dispatch: the tensor itself knows no operations.
 cdef enum:
     ADD = 0
     SUB = 1

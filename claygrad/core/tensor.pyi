@@ -14,7 +14,7 @@ from claygrad.core.data.storage import Storage
 from claygrad.core.graph.node import Node, RemovableHandle
 from claygrad.ops._formats import memory_format
 
-LATE: dict[str, Any]
+UPCALLS: dict[str, Any]
 
 def watch_slots(on: bool) -> None: ...
 def watch_grad_dtypes() -> None: ...

@@ -1,4 +1,4 @@
-"""The tensor: its state, its place in the graph, and Python's protocol on it. What it can do is in ops/."""
+"""The tensor: its state, its history, and Python's special methods. Its operations are in ops/."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GT, Py_LE, Py_LT, Py_NE
 from libc.stdint cimport int64_t
@@ -21,7 +21,7 @@ from claygrad.core.graph.provenance cimport here, line_of
 from claygrad.core.data.storage cimport Export, Storage, export_of
 from claygrad.core.data.transfer cimport to_host
 
-LATE = {}          # functions of the layers above that the tensor calls, filled in when they are loaded
+UPCALLS = {}       # functions of the layers above that the core calls, filled in when those layers are loaded
 
 cdef Verbs _verbs
 
@@ -45,7 +45,7 @@ cdef class Counter:
 
 cdef bint _grad_dtypes = False         # whether a leaf was ever given a `grad_dtype`
 cdef bint _intercepting = False        # Note [Interception]: detach and item ask too
-cdef bint _watched = False             # Note [Overrides]: the functions below that are slots ask who else may answer
+cdef bint _watched = False             # Note [Overrides]: the special methods below check for overrides
 
 
 def watch_slots(bint on):
@@ -152,7 +152,7 @@ cdef class Tensor:
     def data_ptr(self):
         if self.layout.bits & SPARSE:
             raise refusals.no_elements()
-        self.layout.storage.own()                # who asks may write
+        self.layout.storage.own()                # the caller may write through the address
         if self.layout.storage.where.kind == ACCELERATOR:
             return self.layout.storage.data_ptr() + self.layout.offset * self.layout.dtype.itemsize if self.layout.numel else 0
         return <size_t>self.layout.data() if self.layout.numel else 0
@@ -223,7 +223,7 @@ cdef class Tensor:
             raise refusals.no_strides(self, "is_contiguous")
         if memory_format is None:
             return self.layout.contiguous
-        return LATE["is_contiguous"](self, memory_format=memory_format)
+        return UPCALLS["is_contiguous"](self, memory_format=memory_format)
 
     @property
     def output_nr(self):
@@ -265,7 +265,7 @@ cdef class Tensor:
 
     @property
     def data(self):
-        if _intercepting and type(self) is not Tensor and (answer := LATE["detach"](self)) is not None:
+        if _intercepting and type(self) is not Tensor and (answer := UPCALLS["detach"](self)) is not None:
             return answer
         return mark_cut(alias(self, True)) if requires(self) else alias(self, True)
 
@@ -274,12 +274,12 @@ cdef class Tensor:
         refusals.check_data(self, value, isinstance(value, Tensor))
         cdef Tensor t = <Tensor?>value
         if self.base is not None:
-            LATE["keep_place"](self, t)
+            UPCALLS["keep_place"](self, t)
         if t.layout.storage is not self.layout.storage:
             keep_counter(self)
         if self.accumulator != NULL and (not same_shape(self.layout, t.layout)
                                          or self.layout.storage.where is not t.layout.storage.where):
-            (<Node>self.accumulator).leaf_place = NULL      # it adds gradients of the former shape: later graphs need another
+            (<Node>self.accumulator).leaf_place = NULL      # the old accumulator is for the old shape: later graphs get a new one
             self.accumulator = NULL
         self.layout = t.layout
 
@@ -288,16 +288,16 @@ cdef class Tensor:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self):
-        """A tensor on the same memory, cut from the graph."""
-        if _intercepting and (answer := LATE["detach"](self)) is not None:
+        """A tensor on the same memory without history."""
+        if _intercepting and (answer := UPCALLS["detach"](self)) is not None:
             return answer
-        return LATE["observed_detach"](self) if anomaly() & WATCHED else detached(self)
+        return UPCALLS["observed_detach"](self) if anomaly() & WATCHED else detached(self)
 
     def detach_(self):
         if self.base is not None:
             raise refusals.view_detached()
         if _intercepting:
-            LATE["forget_tangents"](self)
+            UPCALLS["forget_tangents"](self)
         self.node = None
         self.leaf_grad = False
         self.output_nr = 0
@@ -378,14 +378,14 @@ cdef class Tensor:
         if gradient is None and inputs is None and not create_graph:
             _verbs.backward(self, bool(retain_graph))
         else:
-            LATE["autograd.backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
+            UPCALLS["autograd.backward"](self, gradient, retain_graph, create_graph, inputs=inputs)
 
     @property
     def origin(self):
         """File, line, function and source of the line that made this tensor, or that cut it from its graph."""
         if self.node is not None:
             return line_of(self.node.code, self.node.lasti)
-        if self.code is None and (found := LATE["unrecorded_origin"](self)) is not None:
+        if self.code is None and (found := UPCALLS["unrecorded_origin"](self)) is not None:
             return line_of(found[0], found[1])          # from an open ledger: Note [Ledger]
         return line_of(self.code, self.lasti)
 
@@ -496,14 +496,14 @@ cdef class Tensor:
         raise TypeError("Tensor does not support deleting items")
 
     def __len__(self):
-        if _watched and (answer := LATE["ask_slot"](self, "__len__")) is not None:
+        if _watched and (answer := UPCALLS["ask_slot"](self, "__len__")) is not None:
             return answer[0]
         if self.layout.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return self.layout.shape[0]
 
     def __bool__(self):
-        if _watched and (answer := LATE["ask_slot"](self, "__bool__")) is not None:
+        if _watched and (answer := UPCALLS["ask_slot"](self, "__bool__")) is not None:
             return answer[0]
         if self.layout.numel != 1:
             what = "no values" if self.layout.numel == 0 else "more than one value"
@@ -514,7 +514,7 @@ cdef class Tensor:
         """The only element, as a Python number."""
         if self.layout.numel != 1:
             raise RuntimeError(f"a Tensor with {self.layout.numel} elements cannot be converted to Scalar")
-        if _intercepting and (answer := LATE["local_scalar"](self)) is not None:
+        if _intercepting and (answer := UPCALLS["local_scalar"](self)) is not None:
             return answer[0]
         if self.layout.storage.where.kind != CPU:
             if self.layout.storage.where.kind == META:
@@ -526,12 +526,12 @@ cdef class Tensor:
         return number_at(self.layout, self.layout.offset)
 
     def __float__(self):
-        if _watched and (answer := LATE["ask_slot"](self, "__float__")) is not None:
+        if _watched and (answer := UPCALLS["ask_slot"](self, "__float__")) is not None:
             return answer[0]
         return float(as_real(_scalar(self), "double"))
 
     def __int__(self):
-        if _watched and (answer := LATE["ask_slot"](self, "__int__")) is not None:
+        if _watched and (answer := UPCALLS["ask_slot"](self, "__int__")) is not None:
             return answer[0]
         return int(as_real(_scalar(self), "int64_t"))
 
@@ -539,7 +539,7 @@ cdef class Tensor:
         return complex(_scalar(self))
 
     def __index__(self):
-        if _watched and (answer := LATE["ask_slot"](self, "__index__")) is not None:
+        if _watched and (answer := UPCALLS["ask_slot"](self, "__index__")) is not None:
             return answer[0]
         if self.layout.numel != 1 or self.layout.dtype.category >= CAT_FLOAT:
             raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -548,23 +548,23 @@ cdef class Tensor:
     def __iter__(self):
         if self.layout.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(parts) if type(parts := self.unbind(0)) is tuple else LATE["entries"](parts)
+        return iter(parts) if type(parts := self.unbind(0)) is tuple else UPCALLS["entries"](parts)
 
     def __repr__(self):
-        if _watched and (answer := LATE["ask_slot"](self, "__repr__")) is not None:
+        if _watched and (answer := UPCALLS["ask_slot"](self, "__repr__")) is not None:
             return answer[0]
-        return LATE["tensor_text"](self)
+        return UPCALLS["tensor_text"](self)
 
     def __format__(self, spec):
         if self.layout.ndim == 0 and self.layout.storage.where.kind != META and type(self) is Tensor:
-            return self.item().__format__(spec)       # format() would raise a SystemError for what is no text
+            return self.item().__format__(spec)       # format() would raise a SystemError if spec is no str
         if spec:
             raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
         return repr(self)
 
     # --- memory shared with NumPy -----------------------------------------------------------------------------
     def numpy(self, *, force=False):
-        """An array on the same memory. What is written through it is noticed where a graph needs the old value."""
+        """An array on the same memory. Writes through it are detected if a graph needs the old value."""
         if self.layout.storage.where.kind != CPU:
             if self.layout.storage.where.kind == META:
                 raise refusals.no_array_on_meta()
@@ -593,20 +593,20 @@ cdef class Tensor:
     def _make_subclass(cls, data, require_grad=False):
         cdef Tensor source, out
         if not isinstance(data, Tensor) or not isinstance(require_grad, bool):
-            raise refusals.not_made(data, require_grad, isinstance(data, Tensor))
+            raise refusals.cannot_create(data, require_grad, isinstance(data, Tensor))
         source = <Tensor>data
         out = bare_of(cls)
         out.layout = source.layout
         out.counter = source.counter
         out.inference = source.inference
         _set_requires_grad(out, require_grad, "Only Tensors of floating point and complex dtype can require gradients", False)
-        return mark_made(out)
+        return mark_created(out)
 
     @staticmethod
     def _make_wrapper_subclass(cls, *args, **kwargs):
         """A tensor without memory, of a class that answers every operation by its `__torch_dispatch__`."""
         _check_subclass(cls)
-        return LATE["wrapper"](cls, *args, **kwargs)
+        return UPCALLS["wrapper"](cls, *args, **kwargs)
 
 
 cdef int _check_subclass(object cls) except -1:
@@ -624,28 +624,28 @@ cdef Tensor bare_tensor():
 cdef Tensor bare_of(object cls):
     _check_subclass(cls)
     if cls is not Tensor:
-        LATE["note_class"](cls)
+        UPCALLS["note_class"](cls)
     return <Tensor>clay_make(<PyTypeObject*>cls)
 
 
 # Note [No tensor without storage]
-# Every function here reads t.layout without asking whether there is one. C code makes a bare tensor and fills it at once; what
-# Python can call (`Tensor(...)`, `Tensor.__new__(cls, ...)`, the `__new__` of a subclass) comes through this slot, which makes a
-# whole tensor as PyTorch's legacy constructor does. So an `__init__` has nothing to add, and Tensor has none of its own.
+# Every function here reads t.layout without checking for None. C code creates a bare tensor and sets its layout at once; Python
+# (`Tensor(...)`, `Tensor.__new__(cls, ...)`, the `__new__` of a subclass) comes through this slot, which creates a complete tensor,
+# as PyTorch's legacy constructor does. So Tensor needs no `__init__`.
 cdef object _new(PyTypeObject* type, PyObject* args, PyObject* kwargs):
     cdef Tensor out
-    cdef Tensor made
+    cdef Tensor result
     if kwargs == NULL:
-        made = <Tensor?>LATE["legacy_tensor"](*(<tuple>args))
+        result = <Tensor?>UPCALLS["legacy_tensor"](*(<tuple>args))
     else:
-        made = <Tensor?>LATE["legacy_tensor"](*(<tuple>args), **(<dict>kwargs))
+        result = <Tensor?>UPCALLS["legacy_tensor"](*(<tuple>args), **(<dict>kwargs))
     if <object>type is not Tensor:
-        LATE["note_class"](<object>type)
+        UPCALLS["note_class"](<object>type)
     out = <Tensor>clay_make(type)
-    out.layout, out.node, out.output_nr, out.counter, out.leaf_grad = (made.layout, made.node, made.output_nr, made.counter,
-                                                                       made.leaf_grad)
-    out.base, out.view_version, out.creation, out.inference = made.base, made.view_version, made.creation, made.inference
-    return mark_made(out)
+    out.layout, out.node, out.output_nr, out.counter, out.leaf_grad = (result.layout, result.node, result.output_nr, result.counter,
+                                                                       result.leaf_grad)
+    out.base, out.view_version, out.creation, out.inference = result.base, result.view_version, result.creation, result.inference
+    return mark_created(out)
 
 
 cdef void _clear_links(PyObject* cleared) noexcept:
@@ -660,7 +660,7 @@ cdef void _clear_links(PyObject* cleared) noexcept:
 cdef _init():
     cdef Tensor probe = Tensor.__new__(Tensor), mark = Tensor.__new__(Tensor)
     cdef Py_ssize_t grad = 0
-    probe.grad_ = mark                           # Cython gives out no addresses of such fields: look where it is
+    probe.grad_ = mark                           # Cython has no offsetof for such fields: search for it
     while (<PyObject**><PyObject*>probe)[grad] != <PyObject*>mark:
         grad += 1
     clay_lazy_dict(<PyTypeObject*>Tensor, <char*>&probe.attributes - <char*><PyObject*>probe, grad * sizeof(PyObject*), _clear_links,
@@ -714,7 +714,7 @@ cdef _set_requires_grad(Tensor t, bint value, str int_text, bint method):
 @cython.binding(False)
 @cython.no_gc_clear
 cdef class AccumulateGrad(Node):
-    """The end of a path: adds the gradient to the `.grad` of its leaf."""
+    """The node of a leaf: adds the gradient to its `.grad`."""
 
     cpdef str name(self):
         return "torch::autograd::AccumulateGrad"
@@ -729,7 +729,7 @@ clay_seal(<PyTypeObject*>Counter)
 
 
 cdef int keep_counter(Tensor t) except -1:
-    """Let a tensor that moves to another storage take its version counter along, shared with its views on the old one."""
+    """Keep the version counter of a tensor that moves to another storage; its views on the old one share it."""
     cdef Counter own
     if t.counter is None:
         if t.layout.storage.shared_version is None:
@@ -748,9 +748,9 @@ cdef Tensor new_tensor(Layout layout):
     return t
 
 
-cdef Tensor mark_made(Tensor t):
+cdef Tensor mark_created(Tensor t):
     t.code = here(&t.lasti)
-    t.mark = MADE
+    t.mark = CREATED
     return t
 
 
@@ -766,12 +766,12 @@ cdef Tensor detached(Tensor t):
 
 
 cdef Tensor alias(Tensor t, bint own_counter):
-    """A plain tensor on the same memory."""
+    """A Tensor (no subclass) on the same memory."""
     cdef Tensor out = Tensor.__new__(Tensor)
     out.layout = t.layout
     out.inference = t.inference
     out.counter = t.counter
-    if own_counter or (t.inference and not modes().inference):         # outside inference mode it may be written
+    if own_counter or (t.inference and not modes().inference):         # it may be written outside inference mode
         out.counter = Counter.__new__(Counter)
     return out
 
@@ -793,6 +793,6 @@ cdef Node gradient_edge(Tensor t, int* nr):
     acc.slot0, acc.leaf_place, acc.seq = t, &t.accumulator, 0x7fffffffffffffff
     acc.describe_output(t.layout)
     if _grad_dtypes:
-        acc.out_dtype = LATE["grad_dtype"](t)
+        acc.out_dtype = UPCALLS["grad_dtype"](t)
     t.accumulator = <PyObject*>acc
     return acc

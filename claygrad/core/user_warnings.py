@@ -1,4 +1,4 @@
-"""Warnings: they name the user's line, and some are given once, or every time after `set_warn_always(True)`."""
+"""Warnings at the user's line; some are given once, or every time after `set_warn_always(True)`."""
 from __future__ import annotations
 
 import os

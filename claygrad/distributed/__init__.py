@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claygrad._late import late
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributed._group import (
     Backend,
     DistBackendError,

@@ -1,7 +1,7 @@
 """Probability distributions that sample, score and differentiate (`torch.distributions`)."""
 from __future__ import annotations
 
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributions import _kl_pairs, _kl_same, constraints, transforms
 from claygrad.distributions.bernoulli import Bernoulli
 from claygrad.distributions.beta import Beta
@@ -60,4 +60,4 @@ __all__ = [
 ]
 __all__ += transforms.__all__
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

@@ -1,6 +1,6 @@
 """What errors say below PyTorch's line: the user's line, the values on it, where in the model, and the way out.
 
-The compiled core calls these functions when an exception passes one of its doors (core/cpython/leaving.h). `a` is
+The compiled core calls these functions when an exception leaves an entry point (core/cpython/entry_points.h). `a` is
 what was called, `b` the arguments. Nothing here runs, or is even loaded, before something fails.
 CLAYGRAD_TRACEBACK=full in the environment keeps claygrad's own frames in tracebacks. With or without them, the call
 that failed stays on the exception, for `claygrad.graph`.
@@ -75,7 +75,7 @@ def module(error: BaseException, called: Any, args: Any) -> None:
 
 
 def leaves(error: BaseException, frame: FrameType, name: str) -> None:
-    """An exception that nobody caught left claygrad through a function that is no door."""
+    """An exception that nobody caught left claygrad through a function that is no entry point."""
     _pass(error, frame, Call("method", name, ()))
 
 

@@ -60,7 +60,7 @@ class Failed:
         return [module for known in reversed(self._modules) if (module := known()) is not None]
 
     def meet(self, call: Call, frame: FrameType, ours: bool) -> None:
-        """Learn what a door has to tell. Several may lie on one line: an operation in a layer in a Sequential."""
+        """Add what an entry point has to say. Several may lie on one line: an operation in a layer in a Sequential."""
         place = (id(frame), frame.f_lasti)
         on_the_way = self._place in (None, place)
         if call.kind == "module":

@@ -1,4 +1,4 @@
-"""The text of an exception, put together as it passes the doors."""
+"""The text of an exception, put together as it leaves the entry points."""
 from __future__ import annotations
 
 import re
@@ -25,7 +25,7 @@ def message_of(error: BaseException) -> Message | None:
 
 
 class Message:
-    """PyTorch's text, and below it what the doors have told."""
+    """PyTorch's text, and below it what the entry points added."""
 
     def __init__(self, head: str, own: list[str]) -> None:
         self.head, self.own = head, own
@@ -60,7 +60,7 @@ class Message:
         return said
 
     def meet(self, call: Call, frame: FrameType, ours: bool) -> None:
-        """Learn what a door has to tell."""
+        """Add what an entry point has to say."""
         if call.kind == "module":
             self._meet_module(call, frame)
         elif self.layer is None and (self.line is None or call.kind != "method") and (

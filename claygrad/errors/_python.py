@@ -1,7 +1,7 @@
 """Errors that Python itself raises, without asking claygrad: `None.zero_()`, `loss.item().backward()`.
 
 A hook in the look-up of attributes would make every call of a method slower. So these errors are explained when they
-pass a door (a call of a model, for one), and when somebody shows them: claygrad/errors/_uncaught.py. What is said is
+leave an entry point (such as a model call), and when somebody shows them: claygrad/errors/_uncaught.py. What is said is
 read from the line that failed and from the values that its names have; nothing of the program is run.
 """
 

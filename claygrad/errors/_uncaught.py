@@ -1,7 +1,7 @@
 """Errors at the end of their way: what Python, a thread or a notebook is about to show.
 
-Errors that Python raises on its own pass no door of claygrad's, so nobody has explained them yet. `claygrad._late` puts
-hooks before those of `sys` and `threading` that come here, and then let the hook that was there before show the error.
+Errors that Python raises on its own leave no entry point of claygrad, so they are not explained yet. `claygrad._late`
+puts hooks before those of `sys` and `threading` that come here; then the hook that was there before shows the error.
 They cost nothing until an error is shown; a program that sets a hook of its own later replaces them, as it would any
 other.
 """
@@ -18,7 +18,7 @@ from claygrad.errors._python import python_hint
 
 
 def explain(error: BaseException) -> None:
-    """Write the way out into the exception. It passes a door: whoever catches it reads it in the text."""
+    """Write the way out into the exception. It leaves an entry point: whoever catches it reads it in the text."""
     if (
         len(error.args) != 1
         or not isinstance(error.args[0], str)
@@ -46,16 +46,16 @@ def _note(error: BaseException) -> None:
     if not isinstance(error, Exception) or getattr(error, "__notes__", None):
         return
     if len(error.args) == 1 and isinstance(error.args[0], str) and "\n  at " in error.args[0]:
-        return  # a door has explained it
+        return  # an entry point has explained it
     if message_of(error) is None and raised_by_us(error):
-        _by_a_function_that_is_no_door(error)
+        _by_a_private_function(error)
         return
     found = python_hint(error)
     if found is not None:
         error.add_note(f"  {found[0]}")
 
 
-def _by_a_function_that_is_no_door(error: Exception) -> None:
+def _by_a_private_function(error: Exception) -> None:
     trace, user, inner = error.__traceback__, None, None
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad import random
 from claygrad.autograd._batched import entered, level_of, value_at, wrap
-from claygrad.core import LATE, Tensor
+from claygrad.core import UPCALLS, Tensor
 from claygrad.func import _batch_functions, _batch_rules
 from claygrad.ops._registry import NAMESPACES
 from claygrad.utils.pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["vmap"]
-LATE.update(batch_rules=_batch_rules, batched_function=_batch_functions.batched_function)
+UPCALLS.update(batch_rules=_batch_rules, batched_function=_batch_functions.batched_function)
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad._late import late
 from claygrad.core import Tensor
-from claygrad.core.graph.module_call import quicken
+from claygrad.core.graph.module_call import use_native_call
 from claygrad.fx.graph import Graph
 from claygrad.fx.graph_module import GraphModule
 from claygrad.fx.node import Node, _side_effectful_functions
@@ -315,7 +315,7 @@ class Tracer(TracerBase):
                 yield
         finally:
             for cls in _all_classes(Module):        # assigning to the class took their quick forms away
-                quicken(cls)
+                use_native_call(cls)
 
     def __deepcopy__(self, memo: Any) -> Tracer:
         made = type(self).__new__(type(self))

@@ -1,18 +1,18 @@
-"""Native forms of operations that move elements as they are: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
+"""Native forms of operations that copy elements: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from claygrad.native cimport scatter as places
+from claygrad.native cimport scatter
 from claygrad.native cimport rearrange as moves
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
-from claygrad.core.data.layout cimport (Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, same_place,
-                                        same_shape, stretched)
+from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, is_broadcast, same_shape,
+                                        same_view, strictly_row_major)
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
@@ -24,19 +24,19 @@ cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
 
 
-# Bytes above which copies are worth a look at threads.
+# Bytes above which copies may use threads.
 cdef enum:
     RELEASE = 262144
 
 
 cdef int _anywhere(Op op) except -1:
-    """Written in place, tensors of any layout will do."""
+    """The in-place form takes any layout."""
     op.fast_any = True
     return 0
 
 
-cdef int _spread(Layout target, const void* element) except -1:
-    """One element everywhere."""
+cdef int _fill_with_element(Layout target, const void* element) except -1:
+    """Fill with one element."""
     cdef Layout one
     if target.contiguous:
         moves.fill_with(target, element)
@@ -55,12 +55,12 @@ cdef Layout _zero(Op op, PyObject** slots, Layout target):
     if target.contiguous:
         memset(target.data(), 0, target.numel * target.dtype.itemsize)
     else:
-        _spread(target, nothing)
+        _fill_with_element(target, nothing)
     return target
 
 
 cdef bint _fits(Layout v, Layout target) noexcept:
-    """Whether it has the shape of the other, or is stretched to it."""
+    """Whether it has the shape of the other, or is broadcast to it."""
     cdef int i, skip = target.ndim - v.ndim
     if skip < 0:
         return False
@@ -75,8 +75,8 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
     if target is None or src.dtype is not target.dtype or not _fits(src, target):
         return None
     if src.storage is target.storage:
-        return target if same_place(src, target) else None
-    if not target.contiguous and stretched(target):
+        return target if same_view(src, target) else None
+    if not target.contiguous and is_broadcast(target):
         return None
     if src.contiguous and target.contiguous and src.numel == target.numel and target.numel * target.dtype.itemsize <= RELEASE:
         copy_bytes(target.data(), src.data(), target.numel * target.dtype.itemsize)
@@ -98,13 +98,12 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
         return None
     if target is None:
         target = fresh_like(x)
-    _spread(target, element)
+    _fill_with_element(target, element)
     return target
 
 
 cdef Layout _clone(Op op, PyObject** slots, Layout target):
-    """clone(input, *, memory_format) of runs of memory and of rows in their own order, and of any memory in row-major order or
-    with the channels last."""
+    """clone(input, *, memory_format): dense and row-major tensors keep their strides; others become contiguous or channels last."""
     cdef Layout v = (<Tensor><object>slots[0]).layout, out
     if target is not None:
         return None
@@ -119,7 +118,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
         out = fresh_run(v, v.dtype)
         write_layout(out, v)
         return out
-    elif not v.contiguous and not falling(v):
+    elif not v.contiguous and not strictly_row_major(v):
         return None
     out = fresh_like(v)
     if v.contiguous and v.numel * v.dtype.itemsize <= RELEASE:
@@ -130,7 +129,7 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
 
 
 cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n, int64_t* m, int64_t* inner) except -1:
-    """Whether x is contiguous, and x and index of one shape but for `dim`; their sizes around it."""
+    """Whether x is contiguous and has the shape of index except along `dim`; fills in the sizes before, along and after it."""
     cdef int i, d
     if type(dim) is not int or x.ndim == 0 or x.ndim != index.ndim or index.dtype.code != I64:
         return False
@@ -156,7 +155,7 @@ cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n,
 
 
 cdef bint _for_all(Layout index, object dim, int64_t n) except -1:
-    """Whether one vector of places from 0 to n - 1 was stretched over all other axes."""
+    """Whether the index is one vector, with values from 0 to n - 1, broadcast over all other axes."""
     cdef int i, d = dim
     cdef int64_t k
     cdef int64_t* at = <int64_t*>index.data()
@@ -177,14 +176,14 @@ cdef Layout _gather(Op op, PyObject** slots, Layout target):
     if target is not None:
         return None
     if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
-        return places.gathered(slots)
+        return scatter.gathered(slots)
     out = fresh(x.dtype, index.ndim, index.shape)
     if _for_all(index, <object>slots[1], n):
         select_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner * x.dtype.itemsize)
         return out
-    index = in_order(index)
+    index = as_contiguous(index)
     if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
-        return None                                # out of range: the reference says which
+        return None                                # out of range: the reference raises the error
     return out
 
 
@@ -199,8 +198,8 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
         return None
     if ((x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(src, index)
             or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner)):
-        return places.scatter_added(slots, target)
-    src = in_order(src)
+        return scatter.scatter_added(slots, target)
+    src = as_contiguous(src)
     out = target
     if target is None:
         out = fresh_like(x)
@@ -208,14 +207,14 @@ cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
     if _for_all(index, <object>slots[1], n):
         add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner)
         return out
-    index = in_order(index)
+    index = as_contiguous(index)
     if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner) >= 0:
         return None
     return out
 
 
 cdef bint _ambiguous(Layout v) noexcept:
-    """Whether images in this order could as well have their channels last."""
+    """Whether the strides may also count as channels last."""
     cdef int64_t pixels = 1
     cdef int i
     for i in range(2, v.ndim):
@@ -224,7 +223,7 @@ cdef bint _ambiguous(Layout v) noexcept:
 
 
 cdef Layout _joined(Op op, PyObject** slots, Layout target):
-    """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one kind, and cat of images with their channels last."""
+    """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one dtype, and cat of channels-last images."""
     cdef object parts = <object>slots[0], dim = <object>slots[1]
     cdef bint stacked = op.name == "stack"
     cdef int64_t shape[6]
@@ -234,7 +233,7 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     cdef int64_t* chunks
     cdef char* to
     cdef int64_t strides[4]
-    cdef int rank[6]                                 # of the axes in memory
+    cdef int rank[6]                                 # order of the axes in memory
     cdef int i, d, ndim
     cdef bint by_channels
     if target is not None or type(dim) is not int or not parts or not isinstance(parts[0], Tensor):
@@ -292,7 +291,7 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _blocks(Op op, PyObject** slots, Layout target):
-    """block_diag(tensors) of contiguous tensors of one kind."""
+    """block_diag(tensors) of contiguous tensors of one dtype."""
     cdef object parts = <object>slots[0]
     cdef int64_t shape[2]
     cdef int64_t rows, columns, chunk, k

@@ -7,7 +7,7 @@ from claygrad.core.dispatch.call cimport run
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport BOOL
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, in_order, same_shape, stretched
+from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, as_contiguous, same_shape, is_broadcast
 from claygrad.core.dispatch.guard cimport Arg, composite_t, is_none, several_t
 from claygrad.core.dispatch.registry cimport offer_composite, offer_several
 
@@ -41,7 +41,7 @@ cdef Layout _rows(const Arg* a, Heads* into):
     """As rows of neighbouring elements."""
     cdef Layout v = <Layout>a.layout
     if v.shape[3] > 1 and v.strides[3] != 1:
-        v = in_order(v)
+        v = as_contiguous(v)
     _place(into, v)
     return v
 
@@ -57,12 +57,12 @@ cdef bint _fit(Layout query, Layout key, Layout value) noexcept:
 
 
 cdef Layout _laid_out_as(Layout v):
-    """New memory of its shape, the axes following each other as in v; the last one in neighbouring elements, as there."""
+    """A new tensor of this shape whose axes are in the same order in memory as those of v."""
     cdef int order[3]
     cdef int i
     cdef int64_t step = v.shape[3]
     cdef int64_t strides[4]
-    if stretched(v):
+    if is_broadcast(v):
         return fresh_like(v)
     if dense(v):
         return fresh_strided(v.dtype, 4, v.shape, v.strides)
@@ -81,7 +81,7 @@ cdef bint _given(const Arg* attn_mask, const Arg* is_causal, const Arg* scale, A
 
 
 cdef bint _masked(Layout v, Attention* s, Layout q) noexcept:
-    """A mask that is broadcast to (batch, heads, queries, keys), its last axis whole and in neighbouring elements."""
+    """A mask broadcast to (batch, heads, queries, keys), its last axis not broadcast and with stride 1."""
     cdef int64_t strides[3]
     cdef int64_t sizes[3]
     cdef int i, axis
@@ -140,7 +140,7 @@ cdef list _attention_back(Op op, AttendBackward* a):
 
 
 cdef object _scaled_dot_product_attention(Op op, ScaledDotProduct* a):
-    """The part: the fused form."""
+    """Calls the fused operation."""
     cdef PyObject* parts[6]
     cdef Layout q = <Layout>a.query.layout
     cdef object scale = <object>a.scale.given

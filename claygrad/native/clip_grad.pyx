@@ -1,4 +1,4 @@
-"""Gradients kept within bounds, all in one call; claygrad/nn/utils says what they mean."""
+"""Gradient clipping over all tensors in one call; claygrad/nn/utils has the definitions."""
 from cpython.object cimport PyObject
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport sqrt
@@ -66,7 +66,7 @@ cdef class _Gradients:
 
 
 cdef object _observed(function, list tensors, tuple rest):
-    """A call of one of the functions below that observers are told of: Note [Observers]."""
+    """Call one of the functions below with observers: Note [Observers]."""
     cdef PyObject* given = <PyObject*>tensors
     cdef Event event
     what = function.__name__
@@ -96,7 +96,7 @@ def total_norm(list tensors, double order):
     if not (order == 1 or order == 2 or order == float("inf")) or not all_.fill(tensors, False):
         return None
     for i in range(all_.count):
-        if order > 2 and all_.each[i].n == 0:      # there is no largest element: refused by the norm of that tensor
+        if order > 2 and all_.each[i].n == 0:      # empty: the infinity norm raises the error
             return None
     f = <norms_fn>find("optim", "norms", all_.dtype)
     norms = <double*>PyMem_Malloc(all_.count * sizeof(double))
@@ -124,22 +124,22 @@ def total_norm(list tensors, double order):
     return new_tensor(out)
 
 
-def scale_to_norm(list tensors, Tensor total, double most):
-    """Multiply all by min(most / (total + 1e-6), 1): False if they are not such as a kernel takes."""
+def scale_to_norm(list tensors, Tensor total, double max_norm):
+    """Multiply all by min(max_norm / (total + 1e-6), 1): False if they are not such as a kernel takes."""
     cdef _Gradients all_ = _Gradients.__new__(_Gradients)
     cdef Layout v = total.layout
     cdef double factor
     cdef float single
     if observing()[0] and wanted():
-        return _observed(scale_to_norm, tensors, (total, most))
+        return _observed(scale_to_norm, tensors, (total, max_norm))
     if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU or v.bits:
         return False
-    if all_.dtype == F32:                          # rounded as operations on such tensors round
+    if all_.dtype == F32:                          # rounded as float32 operations round
         single = (<float*>v.data())[0] + <float>1e-6
-        single = <float>most / single
+        single = <float>max_norm / single
         factor = single
     else:
-        factor = most / ((<double*>v.data())[0] + 1e-6)
+        factor = max_norm / ((<double*>v.data())[0] + 1e-6)
     all_.run(tensors, "scale", 1 if factor > 1 else factor)
     return True
 

@@ -1,4 +1,4 @@
-"""Composites in their common case, without a Python frame: the one operation that they come to, on the same arguments."""
+"""Native forms of composites: the one operation that the common case needs, called without a Python frame."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -6,18 +6,18 @@ from claygrad.native cimport einsum as contract
 from claygrad.native cimport fft
 from claygrad.core.dispatch.arguments cimport axes
 from claygrad.core.dispatch.call cimport call_view, run
-from claygrad.native.einsum cimport plain
+from claygrad.native.einsum cimport is_unrecorded_on_cpu
 from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
-from claygrad.core.dispatch.registry cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_composite_slots
 
 
 # --- products ------------------------------------------------------------------------------------------------------------------
 cdef object _product_of(Layout v, int n):
-    """How many elements the first n axes have."""
+    """The number of elements of the first n axes."""
     cdef int64_t out = 1
     cdef int i
     for i in range(n):
@@ -33,7 +33,7 @@ cdef object _viewed(object x, tuple shape):
 
 
 cdef bint _folds(Layout v) noexcept:
-    """Whether all axes but the last are one in memory."""
+    """Whether all axes but the last can be merged into one."""
     cdef int i
     for i in range(v.ndim - 2):
         if v.strides[i] != v.strides[i + 1] * v.shape[i + 1]:
@@ -52,9 +52,9 @@ cdef object _matmul(Op op, PyObject** slots):
         return run(find_op("mv" if x.ndim == 2 else "dot"), slots)
     if x.ndim < 2 or y.ndim < 2:
         return None
-    made = contract.matmul(a, b)
-    if made is not None:
-        return made
+    out = contract.matmul(a, b)
+    if out is not None:
+        return out
     if x.ndim < 3 or x.numel == 0 or y.numel == 0:
         return None
     if y.ndim == 2:
@@ -80,28 +80,28 @@ cdef object _linear(Op op, PyObject** slots):
     """nn.functional.linear(input, weight, bias)"""
     cdef PyObject* parts[5]
     cdef Tensor x = <Tensor><object>slots[0], weight = <Tensor><object>slots[1]
-    cdef object turned, rows, one = 1
+    cdef object transposed, rows, one = 1
     if x.layout.ndim < 2 or weight.layout.ndim != 2 or x.layout.numel == 0:
         return None
-    turned = call_view(find_op("t"), slots + 1)
+    transposed = call_view(find_op("t"), slots + 1)
     if <object>slots[2] is None:
-        parts[0], parts[1] = slots[0], <PyObject*>turned
-        made = _matmul(op, parts)
-        return op.parts[0](x, turned) if made is None else made
+        parts[0], parts[1] = slots[0], <PyObject*>transposed
+        out = _matmul(op, parts)
+        return op.parts[0](x, transposed) if out is None else out
     rows = x
     if x.layout.ndim > 2:
         if not x.layout.contiguous:
             return None
         rows = _viewed(x, (_product_of(x.layout, x.layout.ndim - 1), x.layout.shape[x.layout.ndim - 1]))
-    parts[0], parts[1], parts[2] = slots[2], <PyObject*>rows, <PyObject*>turned
+    parts[0], parts[1], parts[2] = slots[2], <PyObject*>rows, <PyObject*>transposed
     parts[3] = parts[4] = <PyObject*>one
-    made = run(find_op("addmm"), parts)
-    return made if x.layout.ndim == 2 else _viewed(made, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],))
+    out = run(find_op("addmm"), parts)
+    return out if x.layout.ndim == 2 else _viewed(out, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],))
 
 
 # --- reductions ----------------------------------------------------------------------------------------------------------------
 cdef object _extreme(Op op, PyObject** slots):
-    """max(input, dim, keepdim, other): of everything, or along an axis. The parts: those two."""
+    """max(input, dim, keepdim, other). parts: of all elements, along an axis."""
     if <object>slots[3] is not None:
         return None
     if <object>slots[1] is None:
@@ -110,14 +110,14 @@ cdef object _extreme(Op op, PyObject** slots):
 
 
 cdef object _median(Op op, PyObject** slots):
-    """median(input, dim, keepdim): of everything, or along an axis. The parts: those two."""
+    """median(input, dim, keepdim). parts: of all elements, along an axis."""
     if <object>slots[1] is None:
         return run(<Op>op.parts[0], slots)
     return run(<Op>op.parts[1], slots) if type(<object>slots[1]) is int else None
 
 
 cdef object _moments(Op op, PyObject** slots):
-    """var(input, dim, unbiased, keepdim, correction) and its kin. The part: (input, dim, keepdim, correction)."""
+    """var(input, dim, unbiased, keepdim, correction) and the like. parts: (input, dim, keepdim, correction)."""
     cdef PyObject* parts[4]
     cdef object dim = <object>slots[1], unbiased = <object>slots[2], correction = <object>slots[4]
     cdef Tensor x = <Tensor><object>slots[0]
@@ -137,7 +137,7 @@ cdef object _moments(Op op, PyObject** slots):
 
 
 cdef object _norm(Op op, PyObject** slots):
-    """norm(input, p, dim, keepdim, dtype). The part: vector_norm(input, ord, dim, keepdim, dtype)."""
+    """norm(input, p, dim, keepdim, dtype). parts: vector_norm(input, ord, dim, keepdim, dtype)."""
     cdef PyObject* parts[5]
     cdef object p = <object>slots[1], dim = <object>slots[2], two = 2
     if type(p) is not int and type(p) is not float:
@@ -160,7 +160,7 @@ cdef object _inner(Op op, PyObject** slots):
 
 
 cdef object _matrix_norm(Op op, PyObject** slots):
-    """linalg.matrix_norm(input, ord, dim, keepdim, dtype), of all elements of matrices. The part: vector_norm."""
+    """linalg.matrix_norm(input, ord, dim, keepdim, dtype), the Frobenius norm. parts: vector_norm."""
     cdef PyObject* parts[5]
     cdef Tensor x = <Tensor><object>slots[0]
     cdef object two = 2, dim = <object>slots[2]
@@ -179,7 +179,7 @@ cdef object _matrix_norm(Op op, PyObject** slots):
 
 
 cdef object _vecdot(Op op, PyObject** slots):
-    """linalg.vecdot(x, y, dim) of two vectors. The part: vdot."""
+    """linalg.vecdot(x, y, dim) of two vectors. parts: vdot."""
     cdef Tensor x = <Tensor><object>slots[0], y = <Tensor><object>slots[1]
     if x.layout.ndim != 1 or y.layout.ndim != 1 or x.layout.dtype.category != CAT_FLOAT:
         return None
@@ -192,24 +192,24 @@ cdef object _kron(Op op, PyObject** slots):
 
 
 cdef object _fourier(Op op, PyObject** slots):
-    """fft.fftn(input, s, dim, norm), its inverse, rfftn, and those of two axes"""
-    cdef Layout made
-    if modes().autocast or not plain(<object>slots[0]):
+    """fft.fftn(input, s, dim, norm), ifftn, rfftn, and fft2, ifft2, rfft2"""
+    cdef Layout out
+    if modes().autocast or not is_unrecorded_on_cpu(<object>slots[0]):
         return None
-    made = fft.several((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3],
+    out = fft.several((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3],
                        "rfft" in op.name, "ifft" not in op.name)
-    return None if made is None else new_tensor(made)
+    return None if out is None else new_tensor(out)
 
 
-offer_short("matmul", _matmul)
-offer_short("linear", _linear)
-offer_short("extreme", _extreme)
-offer_short("median", _median)
-offer_short("moments", _moments)
-offer_short("norm", _norm)
-offer_short("matrix_norm", _matrix_norm)
-offer_short("tensordot", _tensordot)
-offer_short("inner", _inner)
-offer_short("vecdot", _vecdot)
-offer_short("kron", _kron)
-offer_short("fourier", _fourier)
+offer_composite_slots("matmul", _matmul)
+offer_composite_slots("linear", _linear)
+offer_composite_slots("extreme", _extreme)
+offer_composite_slots("median", _median)
+offer_composite_slots("moments", _moments)
+offer_composite_slots("norm", _norm)
+offer_composite_slots("matrix_norm", _matrix_norm)
+offer_composite_slots("tensordot", _tensordot)
+offer_composite_slots("inner", _inner)
+offer_composite_slots("vecdot", _vecdot)
+offer_composite_slots("kron", _kron)
+offer_composite_slots("fourier", _fourier)

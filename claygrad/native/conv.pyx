@@ -1,4 +1,4 @@
-"""The native loops of convolution; claygrad/ops/_conv.py says what they compute."""
+"""Native forms of convolution; claygrad/ops/_conv.py has the definitions."""
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
@@ -14,7 +14,7 @@ cdef extern from "conv/conv.hpp" namespace "clay" nogil:
         int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups
         const void* bias
 
-    ctypedef bint (*convolution_fn)(const Convolution* shape, const void* a, const void* b, void* made) noexcept nogil
+    ctypedef bint (*convolution_fn)(const Convolution* shape, const void* a, const void* b, void* out) noexcept nogil
 
     struct Volume:
         int64_t n, c, o, groups
@@ -26,13 +26,13 @@ cdef extern from "conv/conv.hpp" namespace "clay" nogil:
         int64_t dilation[3]
         const void* bias
 
-    ctypedef bint (*volume_fn)(const Volume* shape, const void* a, const void* b, void* made) noexcept nogil
+    ctypedef bint (*volume_fn)(const Volume* shape, const void* a, const void* b, void* out) noexcept nogil
 
     enum ConvolutionPass:
         FORWARD
         TO_INPUT
         TO_WEIGHT
-    bint convolve_small(int dtype, const Volume* shape, ConvolutionPass way, const void* a, const void* b, void* made) noexcept
+    bint convolve_small(int dtype, const Volume* shape, ConvolutionPass pass_kind, const void* a, const void* b, void* out) noexcept
     void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) noexcept
 
 cdef void _flat(Volume* s) noexcept:
@@ -43,12 +43,13 @@ cdef void _flat(Volume* s) noexcept:
         s.pad[i] = 0
 
 
-cdef bint _by_windows(ConvolutionPass way, Volume* s, int code, const void* a, const void* b, void* made):
-    """By the kernel for any windows, or that for channels on their own."""
+cdef bint _by_windows(ConvolutionPass pass_kind, Volume* s, int code, const void* a, const void* b, void* result):
+    """By the general kernel, or the one for depthwise convolution."""
     cdef Convolution plane
     cdef void* f
     cdef bint done, alone = s.c == s.groups and s.groups > 1 and s.size[0] * s.kernel[0] * s.out[0] == 1 and s.pad[0] == 0
-    f = find("depthwise" if alone else "conv", "forward" if way == FORWARD else "input_grad" if way == TO_INPUT else "weight_grad", code)
+    f = find("depthwise" if alone else "conv",
+             "forward" if pass_kind == FORWARD else "input_grad" if pass_kind == TO_INPUT else "weight_grad", code)
     if f == NULL:
         return False
     plane.n, plane.c, plane.o, plane.groups, plane.bias = s.n, s.c, s.o, s.groups, s.bias
@@ -57,9 +58,9 @@ cdef bint _by_windows(ConvolutionPass way, Volume* s, int code, const void* a, c
     plane.stride_h, plane.pad_h, plane.dilation_h = s.stride[1], s.pad[1], s.dilation[1]
     plane.stride_w, plane.pad_w, plane.dilation_w = s.stride[2], s.pad[2], s.dilation[2]
     with nogil:
-        done = (<convolution_fn>f)(&plane, a, b, made) if alone else (<volume_fn>f)(s, a, b, made)
-    if alone and done and s.bias != NULL and way == TO_INPUT:
-        add_bias(code, made, s.n, s.c, s.size[1] * s.size[2], s.bias)
+        done = (<convolution_fn>f)(&plane, a, b, result) if alone else (<volume_fn>f)(s, a, b, result)
+    if alone and done and s.bias != NULL and pass_kind == TO_INPUT:
+        add_bias(code, result, s.n, s.c, s.size[1] * s.size[2], s.bias)
     return done
 
 
@@ -69,7 +70,7 @@ cdef enum:
 
 
 cdef bint _measure(Volume* s, int dims, const Arg* stride, const Arg* padding, const Arg* dilation) noexcept:
-    """The stride, padding and dilation of every axis; of fewer than three the first ones count as of size 1."""
+    """Stride, padding and dilation of three axes; with fewer axes, leading ones of size 1 are added."""
     cdef int i
     _flat(s)
     s.bias = NULL
@@ -93,45 +94,45 @@ cdef bint _weighed(Volume* s, Layout w, int64_t groups) noexcept:
     return True
 
 
-cdef bint _filled(ConvolutionPass way, Volume* s, int code, const void* a, const void* b, void* made):
-    """Whether it was done: of few elements directly, by a product of matrices, or by windows. A bias is added."""
+cdef bint _filled(ConvolutionPass pass_kind, Volume* s, int code, const void* a, const void* b, void* result):
+    """Run the convolution: directly if small, else by matrix products or by the window kernels; adds the bias. False: not done."""
     cdef int64_t work = s.n * s.o * s.out[0] * s.out[1] * s.out[2] * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
     cdef bint deep = s.size[0] * s.kernel[0] * s.out[0] != 1 or s.pad[0] != 0
     cdef bint single = s.kernel[0] * s.kernel[1] * s.kernel[2] == 1 and s.groups == 1 and s.pad[0] + s.pad[1] + s.pad[2] == 0
     cdef bint done
     if work > FEW and single:
-        return _by_products(way, s, code, a, b, made)
+        return _by_products(pass_kind, s, code, a, b, result)
     if work > FEW or not (single or deep):
-        return _by_windows(way, s, code, a, b, made)
-    done = convolve_small(code, s, way, a, b, made)
-    if way == TO_INPUT and done and s.bias != NULL:
-        add_bias(code, made, s.n, s.c, s.size[0] * s.size[1] * s.size[2], s.bias)
+        return _by_windows(pass_kind, s, code, a, b, result)
+    done = convolve_small(code, s, pass_kind, a, b, result)
+    if pass_kind == TO_INPUT and done and s.bias != NULL:
+        add_bias(code, result, s.n, s.c, s.size[0] * s.size[1] * s.size[2], s.bias)
     return done
 
 
-cdef bint _by_products(ConvolutionPass way, Volume* s, int code, const void* a, const void* b, void* made):
-    """Kernels of a single element: a product for each example."""
+cdef bint _by_products(ConvolutionPass pass_kind, Volume* s, int code, const void* a, const void* b, void* result):
+    """1x1 convolution: one matrix product per example."""
     cdef int64_t length = s.out[0] * s.out[1] * s.out[2], i, item = 4 if code == F32 else 8
     if s.size[0] * s.size[1] * s.size[2] != length or length < 16 and s.n > 1:
         return False
     with nogil:
-        if way == FORWARD:
-            gemm_many(code, False, False, s.n, s.o, length, s.c, b, s.c, 0, a, length, s.c * length, made)
+        if pass_kind == FORWARD:
+            gemm_many(code, False, False, s.n, s.o, length, s.c, b, s.c, 0, a, length, s.c * length, result)
             if s.bias != NULL:
-                add_bias(code, made, s.n, s.o, length, s.bias)
-        elif way == TO_INPUT:
-            gemm_many(code, True, False, s.n, s.c, length, s.o, b, s.c, 0, a, length, s.o * length, made)
+                add_bias(code, result, s.n, s.o, length, s.bias)
+        elif pass_kind == TO_INPUT:
+            gemm_many(code, True, False, s.n, s.c, length, s.o, b, s.c, 0, a, length, s.o * length, result)
             if s.bias != NULL:
-                add_bias(code, made, s.n, s.c, length, s.bias)
+                add_bias(code, result, s.n, s.c, length, s.bias)
         else:
             for i in range(s.n):
                 gemm(code, False, True, s.o, s.c, length, <const char*>b + i * s.o * length * item, length,
-                     <const char*>a + i * s.c * length * item, length, made, s.c, i > 0)
+                     <const char*>a + i * s.c * length * item, length, result, s.c, i > 0)
     return True
 
 
 cdef bint _forward_sizes(Volume* s, Layout x) noexcept:
-    """The number of windows of an input; False if there are none, or it is not for these kernels."""
+    """Fill in the output size; False if the shapes do not fit."""
     cdef int i, dims = x.ndim - 2
     cdef int64_t room
     s.n = x.shape[0]
@@ -148,7 +149,7 @@ cdef bint _forward_sizes(Volume* s, Layout x) noexcept:
 
 
 cdef bint _spread_sizes(Volume* s, Layout g, const int64_t* spare) noexcept:
-    """The size of an input whose windows these are."""
+    """Fill in the input size for this output size (transposed convolution, gradient)."""
     cdef int i, dims = g.ndim - 2
     s.n = g.shape[0]
     if g.shape[1] != s.o or g.numel == 0:
@@ -199,7 +200,7 @@ cdef Layout _convolution(Op op, Convolve* a):
         return None
     for i in range(3 - dims, 3):
         if spare[i] >= s.stride[i] and spare[i] >= s.dilation[i]:
-            return None                            # refused
+            return None                            # the declaration raises the error
     out = _new(x, s.n, s.c, dims, s.size)
     return out if _filled(TO_INPUT, &s, x.dtype.code, x.data(), w.data(), out.data()) else None
 

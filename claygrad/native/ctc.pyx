@@ -1,4 +1,4 @@
-"""Native forms of the loss of connectionist temporal classification; claygrad/ops/ctc.py says what it is."""
+"""Native forms of ctc_loss; claygrad/ops/ctc.py has the definition."""
 from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.op cimport Op
@@ -10,7 +10,7 @@ from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Alignment:
-        int64_t frames, examples, classes, places
+        int64_t frames, examples, classes, positions
         const void* log_probs
         const int64_t* labels
         const uint8_t* skips
@@ -31,8 +31,8 @@ cdef struct CtcBackward:
     Arg grad_output, log_probs, targets, loss, log_alpha, input_lengths, target_lengths, blank, zero_infinity
 
 
-cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object lengths, int64_t silent):
-    """Fill in the labels of every place and where a skip may end, with what keeps their memory; None if something is odd."""
+cdef list _labels_and_blanks(Alignment* s, Layout x, Layout targets, object spans, object lengths, int64_t silent):
+    """Fill in the label of every state and the allowed skips; returns what keeps their memory alive, or None for bad arguments."""
     cdef Layout labels, skips, sizes
     cdef int64_t shape[2]
     cdef int64_t e, i, longest = 0, start = 0, stride, own
@@ -49,11 +49,11 @@ cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object l
             return None
         at[s.examples + e] = 2 * own + 1
         longest = own if own > longest else longest
-    s.spans, s.lengths, s.places = at, at + s.examples, 2 * longest + 1
+    s.spans, s.lengths, s.positions = at, at + s.examples, 2 * longest + 1
     stride = targets.shape[1] if targets.ndim == 2 else 0
     if targets.ndim == 2 and (targets.shape[0] != s.examples or stride < longest):
         return None
-    shape[0], shape[1] = s.examples, s.places
+    shape[0], shape[1] = s.examples, s.positions
     labels, skips = fresh(of_code(I64), 2, shape), fresh(of_code(U8), 2, shape)
     at, given = <int64_t*>labels.data(), <const int64_t*>targets.data()
     s.labels, s.skips = at, <uint8_t*>skips.data()
@@ -61,14 +61,14 @@ cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object l
         own = s.lengths[e] // 2
         if targets.ndim == 1 and start + own > targets.numel:
             return None
-        for i in range(s.places):
+        for i in range(s.positions):
             at[i] = silent
             if i % 2 and i < 2 * own:
                 at[i] = given[(e * stride if targets.ndim == 2 else start) + i // 2]
             if at[i] < 0 or at[i] >= s.classes:
                 return None
-            (<uint8_t*>s.skips)[e * s.places + i] = i >= 2 and at[i] != silent and at[i] != at[i - 2]
-        at += s.places
+            (<uint8_t*>s.skips)[e * s.positions + i] = i >= 2 and at[i] != silent and at[i] != at[i - 2]
+        at += s.positions
         start += own
     return [sizes, labels, skips]
 
@@ -76,12 +76,13 @@ cdef list _places(Alignment* s, Layout x, Layout targets, object spans, object l
 cdef list _align(Op op, Ctc* a):
     cdef Alignment s
     cdef Layout x = <Layout>a.log_probs.layout, loss, alpha
-    cdef list kept = _places(&s, x, <Layout>a.targets.layout, <object>a.input_lengths.given, <object>a.target_lengths.given, a.blank.value)
+    cdef list kept = _labels_and_blanks(&s, x, <Layout>a.targets.layout, <object>a.input_lengths.given, <object>a.target_lengths.given,
+                                        a.blank.value)
     cdef int64_t shape[3]
     cdef bint done
     if kept is None:
         return None
-    shape[0], shape[1], shape[2] = s.examples, s.frames, s.places
+    shape[0], shape[1], shape[2] = s.examples, s.frames, s.positions
     loss, alpha = fresh(x.dtype, 1, shape), fresh(x.dtype, 3, shape)
     s.loss, s.alpha = loss.data(), alpha.data()
     with nogil:
@@ -93,11 +94,12 @@ cdef Layout _align_back(Op op, CtcBackward* a):
     cdef Alignment s
     cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.log_probs.layout, loss = <Layout>a.loss.layout
     cdef Layout alpha = <Layout>a.log_alpha.layout, out
-    cdef list kept = _places(&s, x, <Layout>a.targets.layout, <object>a.input_lengths.given, <object>a.target_lengths.given, a.blank.value)
+    cdef list kept = _labels_and_blanks(&s, x, <Layout>a.targets.layout, <object>a.input_lengths.given, <object>a.target_lengths.given,
+                                        a.blank.value)
     cdef bint done
     if kept is None or g.numel != s.examples:
         return None
-    if loss.numel != s.examples or alpha.numel != s.examples * s.frames * s.places:
+    if loss.numel != s.examples or alpha.numel != s.examples * s.frames * s.positions:
         return None
     out = fresh_like(x)
     s.g, s.loss, s.alpha, s.to_log_probs, s.zero_infinity = g.data(), loss.data(), alpha.data(), out.data(), a.zero_infinity.value

@@ -17,7 +17,7 @@ cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
                                      double) noexcept nogil
 
 cdef enum:
-    ROWS = 64                # that are compared with the others at a time
+    ROWS = 64                # rows per block
 
 
 ctypedef fused real:
@@ -52,7 +52,7 @@ cdef Layout _between(Op op, Between* a):
     cdef int64_t m, n, k, of_x, of_y, x_step, y_step, x_at = 0, y_at = 0, item, done, batch = 1
     cdef double p = a.p.real if op.n_params == 3 else 2
     cdef int i, last = max(x.ndim, y.ndim) - 1
-    cdef bint alike = True
+    cdef bint same_batch = True
     m, n, k, item = x.shape[x.ndim - 2], y.shape[y.ndim - 2], x.shape[x.ndim - 1], x.dtype.itemsize
     if not p >= 0 or m * n * k == 0 or y.shape[y.ndim - 1] != k:
         return None
@@ -62,13 +62,13 @@ cdef Layout _between(Op op, Between* a):
         of_y = y.shape[i - last - 1 + y.ndim] if i > last - y.ndim else 1
         if of_x != of_y and of_x != 1 and of_y != 1:
             return None
-        shape[i], at[i], alike = of_y if of_x == 1 else of_x, 0, alike and of_x == of_y
+        shape[i], at[i], same_batch = of_y if of_x == 1 else of_x, 0, same_batch and of_x == of_y
         x_steps[i], y_steps[i] = 0 if of_x == 1 else x_step, 0 if of_y == 1 else y_step
         x_step, y_step, batch = x_step * of_x, y_step * of_y, batch * shape[i]
     shape[last - 1], shape[last] = m, n
     out = fresh(x.dtype, last + 1, shape)
     with nogil:
-        if alike:
+        if same_batch:
             _measure(x.dtype.code, p, x.data(), y.data(), out.data(), batch, m, n, k)
             batch = 0
         for done in range(batch):
@@ -101,7 +101,7 @@ cdef Layout _among(Op op, Among* a):
         while i < n - 1:
             some, others = ROWS if n - 1 - i > ROWS else n - 1 - i, n - 1 - i
             _measure(x.dtype.code, p, x.data() + i * k * item, x.data() + (i + 1) * k * item, block.data(), 1, some, others, k)
-            for r in range(some):                  # row i + r against those after it
+            for r in range(some):                  # row i + r and the rows after it
                 memcpy(into, block.data() + (r * others + r) * item, (others - r) * item)
                 into += (others - r) * item
             i += ROWS
@@ -109,7 +109,7 @@ cdef Layout _among(Op op, Among* a):
 
 
 cdef Layout _weights(Layout g, Layout d, double p):
-    """For each distance its gradient; for p = 2 over the distance, 0 where that is 0."""
+    """The factor of each distance: its gradient; for p = 2 divided by the distance, or 0."""
     cdef Layout weight
     cdef int64_t i
     if p == 1:
@@ -193,15 +193,16 @@ cdef Layout _cosine(Op op, Cosine* a):
 
 cdef Layout _among_back(Op op, AmongBackward* a):
     """p 1 or 2"""
-    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, d = <Layout>a.out.layout, weight, made
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, d = <Layout>a.out.layout, weight, result
     cdef double p = a.p.real
     if p != 1 and p != 2 or g.numel != x.shape[0] * (x.shape[0] - 1) // 2 or d.numel != g.numel:
         return None
     weight = _weights(g, d, p)
-    made = fresh_like(x)
+    result = fresh_like(x)
     with nogil:
-        (<distances_fn>find("distance", "pairs_back", x.dtype.code))(x.data(), weight.data(), made.data(), 1, x.shape[0], 0, x.shape[1], p)
-    return made
+        (<distances_fn>find("distance", "pairs_back", x.dtype.code))(x.data(), weight.data(), result.data(), 1, x.shape[0], 0,
+                                                                          x.shape[1], p)
+    return result
 
 
 offer_one("cdist", <one_t>_between, "x1: float 2-8d, x2: same 2-8d")

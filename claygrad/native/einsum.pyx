@@ -1,5 +1,5 @@
-"""Sums of products over axes of two tensors, as one batch of matrix products: einsum, tensordot and their kin, where nothing is
-recorded. claygrad/ops/contraction.py says what they compute; every function here answers None when it does not apply."""
+"""Native forms of einsum, tensordot, inner, matmul and kron as one batched matrix product, if nothing is recorded.
+claygrad/ops/contraction.py has the definitions. A function returns None if it does not apply."""
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport CPU
@@ -19,17 +19,17 @@ ctypedef fused real:
     double
 
 cdef enum:
-    MOST = 16                            # axes of an operand
+    MAX_AXES = 16                            # axes of an operand
 
-# Axes of an operand by what becomes of them: those of the batch, of the rows (or columns), and those that are summed over.
+# The axes of an operand: batch axes, free axes (rows or columns), and summed axes.
 cdef struct Axes:
-    int batch[MOST]
-    int free[MOST]
-    int summed[MOST]
+    int batch[MAX_AXES]
+    int free[MAX_AXES]
+    int summed[MAX_AXES]
     int n_batch, n_free, n_summed
 
 
-cdef bint plain(object x) noexcept:
+cdef bint is_unrecorded_on_cpu(object x) noexcept:
     """Whether it is a tensor on the CPU with elements and no history."""
     cdef Tensor t
     if not isinstance(x, Tensor):
@@ -38,22 +38,23 @@ cdef bint plain(object x) noexcept:
     return not requires(t) and t.mark != CUT and t.layout.storage.where.kind == CPU and t.layout.numel > 0 and not t.layout.bits
 
 
-cdef bint _plain(object x) noexcept:
-    """Whether it is such a tensor of real numbers."""
+cdef bint _is_float_operand(object x) noexcept:
+    """The same, and float32 or float64."""
     cdef Layout v
-    if not plain(x):
+    if not is_unrecorded_on_cpu(x):
         return False
     v = (<Tensor>x).layout
-    return v.ndim <= MOST and (v.dtype.code == F32 or v.dtype.code == F64)
+    return v.ndim <= MAX_AXES and (v.dtype.code == F32 or v.dtype.code == F64)
 
 
 cdef bint _factor(object x) noexcept:
-    """Whether it is one whose products are in native/matmul.pyx: of bfloat16 too, where the processor has them."""
-    return _plain(x) or plain(x) and (<Tensor>x).layout.ndim <= MOST and (<Tensor>x).layout.dtype.code == BF16 and gemm_takes(BF16)
+    """The same, or bfloat16 if the processor has instructions for it."""
+    return _is_float_operand(x) or (is_unrecorded_on_cpu(x) and (<Tensor>x).layout.ndim <= MAX_AXES
+                                    and (<Tensor>x).layout.dtype.code == BF16 and gemm_takes(BF16))
 
 
 cdef bint _fused(Layout v, const int* axes, int n, int64_t* size, int64_t* step) noexcept:
-    """Axes as one, if they follow each other in memory."""
+    """Merge axes into one; False if their strides do not allow it."""
     cdef int i
     cdef int64_t next = -1
     size[0], step[0] = 1, 0
@@ -70,11 +71,11 @@ cdef bint _fused(Layout v, const int* axes, int n, int64_t* size, int64_t* step)
 
 
 cdef Layout _matrices(Layout v, const Axes* s, bint summed_last):
-    """The operand as a batch of matrices: as it lies if that can be, else copied."""
+    """The operand as a batch of matrices: a view if possible, else a copy."""
     cdef int64_t shape[3]
     cdef int64_t steps[3]
-    cdef int64_t sizes[MOST]
-    cdef int64_t strides[MOST]
+    cdef int64_t sizes[MAX_AXES]
+    cdef int64_t strides[MAX_AXES]
     cdef const int* second = &s.free[0]
     cdef const int* third = &s.summed[0]
     cdef int n_second = s.n_free if summed_last else s.n_summed, n_third = s.n_summed if summed_last else s.n_free
@@ -111,13 +112,13 @@ cdef Layout _matrices(Layout v, const Axes* s, bint summed_last):
 # --- einsum ----------------------------------------------------------------------------------------------------------------
 cdef struct Equation:
     signed char at[2][128]               # the axis of each letter in each operand, or -1
-    char output[2 * MOST]
+    char output[2 * MAX_AXES]
     int ranks[2]
     int operands, n_output
 
 
 cdef bint _read(str text, Equation* e) except -1:
-    """An equation of one or two operands, letters only, none of them twice in one operand."""
+    """Parse an equation of one or two operands: letters only, no letter twice in one operand."""
     cdef Py_UCS4 c
     cdef int i, which = 0, times
     cdef bint out = False, arrow = False
@@ -140,7 +141,7 @@ cdef bint _read(str text, Equation* e) except -1:
         elif not (u"a" <= c <= u"z" or u"A" <= c <= u"Z"):
             return False
         elif out:
-            if e.n_output == 2 * MOST or e.at[0][<int>c] < 0 and e.at[1][<int>c] < 0:
+            if e.n_output == 2 * MAX_AXES or e.at[0][<int>c] < 0 and e.at[1][<int>c] < 0:
                 return False
             for i in range(e.n_output):
                 if e.output[i] == <char>c:
@@ -148,12 +149,12 @@ cdef bint _read(str text, Equation* e) except -1:
             e.output[e.n_output] = <char>c
             e.n_output += 1
         else:
-            if e.at[which][<int>c] >= 0 or e.ranks[which] == MOST:
+            if e.at[which][<int>c] >= 0 or e.ranks[which] == MAX_AXES:
                 return False
             e.at[which][<int>c] = e.ranks[which]
             e.ranks[which] += 1
     e.operands = which + 1
-    if not out and not arrow:                            # all letters that occur once, in alphabetical order
+    if not out and not arrow:                            # no arrow: letters that occur once, in alphabetical order
         for i in range(128):
             times = (e.at[0][i] >= 0) + (e.at[1][i] >= 0)
             if times == 1:
@@ -164,10 +165,10 @@ cdef bint _read(str text, Equation* e) except -1:
 
 cdef Layout _one(Layout a, const Equation* e):
     """The sum over the letters that the result lacks."""
-    cdef int64_t shape[MOST]
-    cdef int64_t strides[MOST]
+    cdef int64_t shape[MAX_AXES]
+    cdef int64_t strides[MAX_AXES]
     cdef int i, k = 0, axis
-    cdef bint kept[MOST]
+    cdef bint kept[MAX_AXES]
     if e.n_output == a.ndim:
         return None                                      # a view
     for i in range(a.ndim):
@@ -181,7 +182,7 @@ cdef Layout _one(Layout a, const Equation* e):
             shape[k], strides[k] = a.shape[i], a.strides[i]
             k += 1
     if a.dtype.category < CAT_FLOAT and a.dtype.code != I64:
-        return None                                      # added up in 64 bits
+        return None                                      # integers are summed in 64 bits
     cdef reduce_fn f = <reduce_fn>find(b"reduce", b"sum", a.dtype.code)
     return reduced(f, f, new_layout(a.storage, a.dtype, a.ndim, shape, strides, a.offset),
                    tuple(range(e.n_output, a.ndim)), False, a.dtype)
@@ -189,9 +190,9 @@ cdef Layout _one(Layout a, const Equation* e):
 
 cdef Layout _two(Layout a, Layout b, const Equation* e):
     cdef Axes of_a, of_b
-    cdef int64_t shape[2 * MOST]
-    cdef int64_t strides[2 * MOST]
-    cdef int group[2 * MOST]
+    cdef int64_t shape[2 * MAX_AXES]
+    cdef int64_t strides[2 * MAX_AXES]
+    cdef int group[2 * MAX_AXES]
     cdef int i, j, k, letter
     cdef int64_t n, m, step
     cdef bint in_result[128]
@@ -227,7 +228,7 @@ cdef Layout _two(Layout a, Layout b, const Equation* e):
             continue
         n, m = 1 if j < 0 else a.shape[j], 1 if k < 0 else b.shape[k]
         if n != m:
-            return None                                  # summed over in one of them alone, or wrong
+            return None                                  # summed in one operand only, or an error
         if n != 1:
             of_a.summed[of_a.n_summed], of_b.summed[of_b.n_summed] = j, k
             of_a.n_summed += 1
@@ -244,16 +245,16 @@ cdef Layout _two(Layout a, Layout b, const Equation* e):
     return new_layout(out.storage, out.dtype, e.n_output, shape, strides, 0)
 
 
-cdef Tensor _viewed(Layout made):
-    """The result as what it is elsewhere: a view of a product."""
-    cdef Tensor root = new_tensor(new_contiguous(made.storage, made.dtype, 1, &made.numel))
-    return make_view(root, made, False)
+cdef Tensor _viewed(Layout out):
+    """The result as a view of the product, as in the declared form."""
+    cdef Tensor root = new_tensor(new_contiguous(out.storage, out.dtype, 1, &out.numel))
+    return make_view(root, out, False)
 
 
 def einsum(equation, operands):
     """einsum(equation, *operands) of one or two tensors without a history; or None."""
     cdef Equation e
-    cdef Layout made, a
+    cdef Layout out, a
     cdef Py_ssize_t n = len(operands)
     if type(equation) is not str or n == 0 or n > 2 or modes().autocast or intercepting():
         return None
@@ -263,18 +264,18 @@ def einsum(equation, operands):
     if e.operands != n or e.ranks[0] != a.ndim:
         return None
     if n == 1:
-        made = _one(a, &e) if _plain(operands[0]) else None
+        out = _one(a, &e) if _is_float_operand(operands[0]) else None
     elif not _factor(operands[1]) or (<Tensor>operands[1]).layout.ndim != e.ranks[1] or (<Tensor>operands[1]).layout.dtype is not a.dtype:
         return None
     else:
-        made = _two(a, (<Tensor>operands[1]).layout, &e)
-        return None if made is None else _viewed(made)
-    return None if made is None else new_tensor(made)
+        out = _two(a, (<Tensor>operands[1]).layout, &e)
+        return None if out is None else _viewed(out)
+    return None if out is None else new_tensor(out)
 
 
 # --- tensordot ---------------------------------------------------------------------------------------------------------------
 cdef int _numbers(object dims, int ndim, int* into) except -2:
-    """Axes from 0 on, or -1 if they are not such, or one comes twice."""
+    """Non-negative axes; returns their number, or -1 if they are invalid or repeated."""
     cdef int n = 0, i
     cdef int64_t d
     if type(dims) is int:
@@ -282,7 +283,7 @@ cdef int _numbers(object dims, int ndim, int* into) except -2:
     elif not isinstance(dims, (tuple, list)):
         return -1
     for x in dims:
-        if type(x) is not int or not -ndim <= x < ndim or n == MOST:
+        if type(x) is not int or not -ndim <= x < ndim or n == MAX_AXES:
             return -1
         d = x
         into[n] = d + ndim if d < 0 else d
@@ -294,7 +295,7 @@ cdef int _numbers(object dims, int ndim, int* into) except -2:
 
 
 cdef int _unsummed(Layout v, const int* summed, int n, Axes* axes, int64_t* shape) noexcept:
-    """The axes of v that are not summed, and their sizes; how many."""
+    """Fill in the axes of v that are not summed, and their sizes; returns how many."""
     cdef int i, j
     axes.n_batch = axes.n_free = 0
     axes.n_summed = n
@@ -312,9 +313,9 @@ cdef int _unsummed(Layout v, const int* summed, int n, Axes* axes, int64_t* shap
 
 
 cdef Layout _over(Layout a, Layout b, const int* of_a, const int* of_b, int n):
-    """The sum of products over pairs of axes: those of a that are left, then those of b."""
+    """Sum over pairs of axes. The result has the free axes of a, then those of b."""
     cdef Axes left, right
-    cdef int64_t shape[2 * MOST]
+    cdef int64_t shape[2 * MAX_AXES]
     cdef int i, k
     cdef Layout out
     for i in range(n):
@@ -328,10 +329,10 @@ cdef Layout _over(Layout a, Layout b, const int* of_a, const int* of_b, int n):
 
 cdef object tensordot(object a, object b, object dims):
     """tensordot(a, b, dims) of tensors without a history; or None."""
-    cdef int of_a[MOST]
-    cdef int of_b[MOST]
+    cdef int of_a[MAX_AXES]
+    cdef int of_b[MAX_AXES]
     cdef int n = 0, i
-    cdef Layout x, y, made
+    cdef Layout x, y, out
     if modes().autocast or not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
@@ -347,28 +348,28 @@ cdef object tensordot(object a, object b, object dims):
             return None
     else:
         return None
-    made = _over(x, y, of_a, of_b, n)
-    return None if made is None else _viewed(made)
+    out = _over(x, y, of_a, of_b, n)
+    return None if out is None else _viewed(out)
 
 
 cdef object inner(object a, object b):
     """inner(a, b) of tensors without a history; or None."""
     cdef int last_a, last_b
-    cdef Layout made
+    cdef Layout out
     if modes().autocast or not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     last_a, last_b = (<Tensor>a).layout.ndim - 1, (<Tensor>b).layout.ndim - 1
     if last_a < 0 or last_b < 0:
         return None
-    made = _over((<Tensor>a).layout, (<Tensor>b).layout, &last_a, &last_b, 1)
-    return None if made is None else _viewed(made)
+    out = _over((<Tensor>a).layout, (<Tensor>b).layout, &last_a, &last_b, 1)
+    return None if out is None else _viewed(out)
 
 
 # --- matmul ------------------------------------------------------------------------------------------------------------------
-cdef Layout _stretched(Layout v, int batch, const int64_t* shape):
-    """The matrices of v for a batch of this shape, as they lie."""
-    cdef int64_t sizes[MOST]
-    cdef int64_t strides[MOST]
+cdef Layout _broadcast_batch(Layout v, int batch, const int64_t* shape):
+    """v as a batch of matrices, broadcast to this batch shape without a copy."""
+    cdef int64_t sizes[MAX_AXES]
+    cdef int64_t strides[MAX_AXES]
     cdef int i, k
     for i in range(batch):
         k = i - (batch + 2 - v.ndim)
@@ -382,17 +383,17 @@ cdef object matmul(object a, object b):
     """a @ b of stacks of matrices without a history; or None."""
     cdef Layout x, y, out
     cdef Axes left, right
-    cdef int64_t shape[MOST]
+    cdef int64_t shape[MAX_AXES]
     cdef int i, batch
     cdef int64_t n, m
     if not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
-    if x.ndim < 2 or y.ndim < 2 or x.shape[x.ndim - 1] != y.shape[y.ndim - 2] or max(x.ndim, y.ndim) > MOST - 2:
+    if x.ndim < 2 or y.ndim < 2 or x.shape[x.ndim - 1] != y.shape[y.ndim - 2] or max(x.ndim, y.ndim) > MAX_AXES - 2:
         return None
     left.n_batch = right.n_batch = 0
     left.n_summed = right.n_summed = right.n_free = 1
-    if y.ndim == 2:                                      # one tall matrix
+    if y.ndim == 2:                                      # merge the batch into the rows
         left.n_free = x.ndim - 1
         for i in range(x.ndim - 1):
             left.free[i] = i
@@ -409,7 +410,7 @@ cdef object matmul(object a, object b):
             return None
         shape[i] = n if m == 1 else m
         left.batch[i] = right.batch[i] = i
-    x, y = _stretched(x, batch, shape), _stretched(y, batch, shape)
+    x, y = _broadcast_batch(x, batch, shape), _broadcast_batch(y, batch, shape)
     left.n_batch = right.n_batch = batch
     left.n_free = 1
     left.free[0], left.summed[0], right.summed[0], right.free[0] = batch, batch + 1, batch, batch + 1
@@ -443,7 +444,7 @@ cdef object kron(object a, object b):
     cdef int64_t shape[2]
     cdef int64_t sizes[4]
     cdef int64_t m = 1, n = 1, p = 1, q = 1, a_row = 0, a_column = 0, b_row = 0, b_column = 0
-    if modes().autocast or not _plain(a) or not _plain(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if modes().autocast or not _is_float_operand(a) or not _is_float_operand(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
     if x.ndim > 2 or y.ndim > 2 or x.ndim == 0 or y.ndim == 0:
@@ -457,7 +458,7 @@ cdef object kron(object a, object b):
     if (m > 1 and a_row < a_column) or (p > 1 and b_row < b_column):       # the result then lies as its factors do
         return None
     sizes[0], sizes[1], sizes[2], sizes[3] = m, p, n, q
-    bytes_of(x.dtype, 4, sizes)                          # raises if the products below wrap around
+    bytes_of(x.dtype, 4, sizes)                          # raises on overflow
     shape[0], shape[1] = m * p, n * q
     out = fresh(x.dtype, 2, shape) if x.ndim == 2 or y.ndim == 2 else fresh(x.dtype, 1, &shape[1])
     if x.dtype.code == F32:

@@ -1,4 +1,4 @@
-"""Elementwise operations: contiguous tensors of one dtype, with scalars and row/column broadcasting."""
+"""Native forms of elementwise operations on contiguous tensors of one dtype, with numbers and row or column broadcasting."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
@@ -13,8 +13,8 @@ from claygrad.core.tensor cimport Tensor
 # Elements above which a kernel runs without the interpreter lock.
 cdef enum:
     RELEASE = 32768
-    SHORT = 16                          # elements of a line that is worth a call,
-    FEW = 4096                          # unless there are no more than these in all
+    SHORT = 16                          # min elements of a line that is worth a kernel call,
+    FEW = 4096                          # unless there are at most this many elements
 
 
 cdef extern from "Python.h":
@@ -22,7 +22,7 @@ cdef extern from "Python.h":
 
 
 cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
-    """Whether the attributes are those that the kernel computes; where it takes any number (declared as ...), that number."""
+    """Whether the other parameters have the values that the kernel is for; reads the one that may be any number (declared as ...)."""
     cdef int i, n = 0
     cdef bint other = False
     out[0] = out[1] = 0
@@ -35,11 +35,11 @@ cdef bint numbers_of(Op op, PyObject** slots, double* out) except -1:
             out[n] = value
             n += 1
         elif value is not want:
-            if value != want or isinstance(value, bool):                           # True is no number 1 here
+            if value != want or isinstance(value, bool):                           # True is not 1 here
                 return False
-            other = True                                                           # 1.0 may not be one either
+            other = True                                                           # compare 1.0 with 1 exactly below
     if n or other:
-        run_check(op, slots)                         # there may be numbers that it refuses
+        run_check(op, slots)                         # the check may raise for this number
     return True
 
 
@@ -53,7 +53,7 @@ cdef inline bint _native(Layout v) noexcept:
 
 
 cdef bint uniform(Layout v) noexcept:
-    """One element stretched over the whole shape: the gradient of a sum."""
+    """One element broadcast over the whole shape: the gradient of a sum."""
     cdef int i
     if v.numel == 0:
         return False
@@ -64,11 +64,11 @@ cdef bint uniform(Layout v) noexcept:
 
 
 # Note [Runs of memory]
-# A transposed tensor without gaps is one run of memory all the same: what is computed element by element runs along it, and
-# the result lies as its operands do, as the reference lets it. Axes of one element have strides of their own there.
+# A permuted tensor without gaps is still one run of memory: an elementwise kernel runs along the memory, and the result gets the same
+# strides, as the reference would give it. Tensors with axes of size 1 are excluded, since those follow other rules.
 
 cdef bint is_permuted(Layout v) noexcept:
-    """One run of memory, its axes in another order."""
+    """Dense, with permuted axes."""
     cdef int i
     if v.contiguous or not dense(v):
         return False
@@ -79,7 +79,7 @@ cdef bint is_permuted(Layout v) noexcept:
 
 
 cdef bint same_run(Layout a, Layout b) noexcept:
-    """Whether a tensor lies as a turned one does."""
+    """Whether a tensor has the shape and strides of a permuted one."""
     cdef int i
     if not same_shape(a, b):
         return False
@@ -90,7 +90,7 @@ cdef bint same_run(Layout a, Layout b) noexcept:
 
 
 cdef Layout fresh_run(Layout like, dtype dt):
-    """A new tensor that lies as a turned one does."""
+    """A new tensor with the strides of a permuted one."""
     return fresh_strided(dt, like.ndim, like.shape, like.strides)
 
 
@@ -118,7 +118,7 @@ cdef Layout _unary(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _unary_of_one(unary_fn f, Layout x, double* numbers):
-    """One element stretched over the shape: computed once, then written everywhere."""
+    """Operands of one broadcast element: compute once, then fill."""
     cdef Layout out = fresh_like(x)
     cdef char* data = out.data()
     cdef int64_t done = 1, step, n = x.numel, item = x.dtype.itemsize
@@ -195,7 +195,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
                 out = _out_for(op, x)
                 _run(f, x.data(), y.data(), out.data(), x.numel, 0)
                 return out
-            out = _stretched(op, f, x, y, target)
+            out = _with_single_element(op, f, x, y, target)
             return _by_lines(op, f, x, y) if out is None and target is None else out
         if same_shape(x, y):
             if target is None:
@@ -216,7 +216,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     if op.n_kernel_if and not _plain_attributes(op, slots):
         return None
     if is_bool(slots[a_is]) and op.check is not None:
-        return None                                  # a difference refuses it
+        return None                                  # sub raises the error for bool
     if target is not None and not a_is:
         return None
     out = _out_for(op, x) if target is None else target
@@ -229,8 +229,8 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _stretched(Op op, binary_fn f, Layout x, Layout y, Layout target):
-    """One operand is a single element stretched to the shape of the other, which is one run of memory."""
+cdef Layout _with_single_element(Op op, binary_fn f, Layout x, Layout y, Layout target):
+    """One operand is a single element; the other is dense."""
     cdef Layout out
     if not same_shape(x, y) or target is not None and y.storage is target.storage:
         return None
@@ -269,14 +269,14 @@ cdef Layout _broadcast(Op op, binary_fn f, Layout x, Layout y, Layout target):
         if small.shape[i] != big.shape[big.ndim - small.ndim + i]:
             break
         n *= small.shape[i]
-    if n == small.numel:                           # it equals the last axes of the big one: a row
+    if n == small.numel:                           # the last axes of the big one: a row
         rows = big.numel // n
         out = _out_for(op, big) if target is None else target
         binary_by_row(f, big.data(), small.data(), out.data(), rows, n, item, out.dtype.itemsize, swapped)
         return out
     if small.ndim != big.ndim or small.shape[small.ndim - 1] != 1:
         return None
-    i = small.ndim - 1                             # ones at the end, equal before: a column
+    i = small.ndim - 1                             # trailing ones: a column
     n = 1
     while i >= 0 and small.shape[i] == 1:
         n *= big.shape[i]
@@ -292,7 +292,7 @@ cdef Layout _broadcast(Op op, binary_fn f, Layout x, Layout y, Layout target):
 
 
 cdef bint _row_major(Layout v) noexcept:
-    """Axes from the farthest to the nearest, the last of neighbours or of one element: read by lines it is read in order."""
+    """Row-major with last stride 1 (or size 1): it can be read line by line in memory order."""
     cdef int i
     cdef int64_t near = 0
     for i in range(v.ndim - 1, -1, -1):
@@ -305,7 +305,7 @@ cdef bint _row_major(Layout v) noexcept:
 
 
 cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
-    """Operands that are stretched along several axes, or have gaps between their lines."""
+    """Operands that are broadcast along several axes, or have gaps between lines."""
     cdef int64_t shape[64]
     cdef int64_t steps_x[64]
     cdef int64_t steps_y[64]
@@ -328,7 +328,7 @@ cdef Layout _by_lines(Op op, binary_fn f, Layout x, Layout y):
         out = fresh(of_code(BOOL), ndim, shape)
     else:
         out = fresh(x.dtype, ndim, shape)
-    for i in range(1, ndim):                         # neighbouring axes that form one run for both
+    for i in range(1, ndim):                         # merge axes where both operands allow it
         if steps_x[at] == steps_x[i] * shape[i] and steps_y[at] == steps_y[i] * shape[i]:
             shape[at] *= shape[i]
         else:

@@ -1,4 +1,4 @@
-"""Native forms of elementwise operations with numbers beside their operands, of losses, gates and casts."""
+"""Native forms of elementwise operations with scalar parameters, of losses, glu, casts and frexp."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,7 +8,7 @@ from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, same_shape
+from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, is_permuted, uniform
 from claygrad.core.tensor cimport Tensor
@@ -33,7 +33,7 @@ cdef inline Layout _of(PyObject* slot):
 
 
 cdef bint _one(Layout v, Layout like) noexcept:
-    """A single element for the whole shape of another tensor, be it stretched over it already."""
+    """Whether it is a single element, or one element broadcast to the shape of the other tensor."""
     return (v.numel == 1 and v.ndim <= like.ndim or same_shape(v, like) and uniform(v))
 
 
@@ -42,30 +42,30 @@ cdef Layout _shaped(Op op, PyObject** slots, Layout target):
     cdef Layout a = _of(slots[0]), b = _of(slots[1]), c = None, out
     cdef double numbers[2]
     cdef int ones = 0
-    cdef bint plain
+    cdef bint contiguous
     if target is not None or a is None or b is None or a.dtype is not b.dtype:
         return None
     cdef shaped_fn f = <shaped_fn>op.kernels[b.dtype.code]
     if f == NULL or b.numel == 0:
         return None
-    plain = _native(b)
-    if not plain and not is_permuted(b):
+    contiguous = _native(b)
+    if not contiguous and not is_permuted(b):
         return None
     if op.n_tensors == 3:
         c = _of(slots[2])
         if c is None or c.dtype is not b.dtype:
             return None
-        if not (_native(c) and same_shape(c, b) if plain else same_run(c, b)):
+        if not (_native(c) and same_shape(c, b) if contiguous else same_run(c, b)):
             if not _one(c, b):
                 return None
             ones = 4
-    if not (_native(a) and same_shape(a, b) if plain else same_run(a, b)):
+    if not (_native(a) and same_shape(a, b) if contiguous else same_run(a, b)):
         if not _one(a, b):
             return None
         ones |= 1
     if not numbers_of(op, slots, numbers):
         return None
-    out = fresh_like(b) if plain else fresh_run(b, b.dtype)
+    out = fresh_like(b) if contiguous else fresh_run(b, b.dtype)
     cdef const void* third = NULL if c is None else c.data()
     with nogil:
         f(a.data(), b.data(), third, out.data(), b.numel, ones, numbers[0], numbers[1])
@@ -73,7 +73,7 @@ cdef Layout _shaped(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _loss(Op op, PyObject** slots, Layout target):
-    """A loss of input against target, each by itself or reduced as it is computed."""
+    """An elementwise loss, with reduction 'none', 'mean' or 'sum' in the same pass."""
     cdef Layout x = _of(slots[0]), y = _of(slots[1]), out
     cdef double numbers[2]
     cdef int i
@@ -97,8 +97,8 @@ cdef Layout _loss(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint _halves(Layout x, object dim, int64_t* outer, int64_t* n) except -1:
-    """The sizes of a contiguous tensor around an axis that is cut in two."""
+cdef bint _half_sizes(Layout x, object dim, int64_t* outer, int64_t* n) except -1:
+    """The sizes before, along and after the axis that glu halves, of a contiguous tensor."""
     cdef int i, d
     if type(dim) is not int or not _native(x) or x.numel == 0:
         return False
@@ -121,7 +121,7 @@ cdef Layout _glu(Op op, PyObject** slots, Layout target):
     cdef int i, d
     if target is not None or x is None or op.kernels[x.dtype.code] == NULL:
         return None
-    if not _halves(x, <object>slots[1], &sizes[0], &sizes[1]):
+    if not _half_sizes(x, <object>slots[1], &sizes[0], &sizes[1]):
         return None
     d = <object>slots[1]
     d = d + x.ndim if d < 0 else d
@@ -142,7 +142,7 @@ cdef Layout _glu_backward(Op op, PyObject** slots, Layout target):
     cdef int64_t outer, n
     if target is not None or g is None or x is None or g.dtype is not x.dtype or op.kernels[x.dtype.code] == NULL:
         return None
-    if not _native(g) or not _halves(x, <object>slots[2], &outer, &n) or g.numel != outer * n or g.ndim != x.ndim:
+    if not _native(g) or not _half_sizes(x, <object>slots[2], &outer, &n) or g.numel != outer * n or g.ndim != x.ndim:
         return None
     out = fresh_like(x)
     with nogil:
@@ -151,16 +151,16 @@ cdef Layout _glu_backward(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _to_cast(Layout x):
-    """x, if it is one run of memory in the order that a cast of it has."""
+    """x, if it is dense and the result of a cast has the same strides; else None."""
     cdef int64_t step = 1
     cdef int i
-    cdef bint plain = True
+    cdef bint row_major = True
     for i in range(x.ndim - 1, -1, -1):
-        plain = plain and x.strides[i] == step
+        row_major = row_major and x.strides[i] == step
         step *= x.shape[i]
-    if plain:
+    if row_major:
         return x
-    for i in range(x.ndim):                          # axes of one element keep strides of their own
+    for i in range(x.ndim):                          # strides of axes of size 1 follow other rules
         if x.shape[i] == 1:
             return None
     return x if dense(x) else None
@@ -181,7 +181,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
         return None
     cdef bint row_major = name == "contiguous_format"
     if wanted is x.dtype:
-        if row_major or not x.contiguous and falling(x) and not dense(x):
+        if row_major or not x.contiguous and strictly_row_major(x) and not dense(x):
             out = fresh(wanted, x.ndim, x.shape)
         elif _to_cast(x) is None:
             return None
@@ -192,7 +192,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     cdef cast_fn f = cast_between(x.dtype.code, wanted.code)
     if f == NULL:
         return None
-    if not x.contiguous and (row_major or falling(x) and not dense(x)):
+    if not x.contiguous and (row_major or strictly_row_major(x) and not dense(x)):
         out = fresh(wanted, x.ndim, x.shape)
         cast_apart(f, x, out)
         return out
@@ -226,7 +226,7 @@ offer("glu_backward", _glu_backward).loops = (b"gate", b"glu")
 
 
 cdef bint _table(Op op, str kernel, bint found) except -1:
-    """Elementwise operations and losses by the names of their kernels."""
+    """Give an operation its kernel from these tables."""
     cdef int code
     cdef bytes name = kernel.encode()
     if found or not take_loops(op, b"shaped", name):

@@ -10,7 +10,7 @@ from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TEN
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.dispatch.reference cimport iterated_order
-from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_place
+from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_view
 from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast, result_code
 from claygrad.core.dispatch.registry cimport STRIDED_TABLE, offer_table
@@ -51,7 +51,7 @@ cdef extern from "elementwise/plan.hpp" namespace "clay" nogil:
         char* out
         bint apart
         int64_t out_steps[64]
-        int64_t size, made_size, out_size
+        int64_t size, computed_size, out_size
         cast_fn cast
         int64_t grain
     bint run_each(EachPlan& plan) noexcept
@@ -62,17 +62,17 @@ cdef extern from "platform/threads.hpp" namespace "clay" nogil:
 # Elements above which a kernel runs without the interpreter lock.
 cdef enum:
     RELEASE = 32768
-    FEW = 1000                          # elements that are not worth reading a spare operand
+    FEW = 1000                          # elements up to which recomputing is faster than reading an optional operand
 
 
-cdef double _most(int code) noexcept:
-    """The largest whole number of an integer type that is given as a double."""
+cdef double _largest_exact(int code) noexcept:
+    """The largest integer of a dtype that a double holds exactly."""
     return 0xff if code == U8 else INT8_MAX if code == I8 else INT16_MAX if code == I16 else INT32_MAX if code == I32 else 2.0 ** 53
 
 
 cdef bint _attributes(Op op, PyObject** slots, int code, Numbers* out) except -1:
-    """The numbers beside the operands, declared as `...`; False if the others are not those that the kernel computes with.
-    Kernels of integers take whole numbers that their type has, or whose opposites it has."""
+    """Read the parameters declared as `...`; False if the others do not have the values that the kernel is for.
+    Integer kernels take whole numbers within the range of their dtype, up to sign."""
     cdef int i, n = 0
     cdef bint whole = of_code(code).category <= CAT_INT
     out.given = 0
@@ -85,7 +85,7 @@ cdef bint _attributes(Op op, PyObject** slots, int code, Numbers* out) except -1
                 if type(value) is not int and (whole or type(value) is not float):
                     return False
                 out.value[n] = value
-                if whole and not -_most(code) <= out.value[n] <= _most(code):
+                if whole and not -_largest_exact(code) <= out.value[n] <= _largest_exact(code):
                     return False
                 out.given |= 1U << n
             n += 1
@@ -95,7 +95,7 @@ cdef bint _attributes(Op op, PyObject** slots, int code, Numbers* out) except -1
 
 
 cdef bint _passes(Op op, PyObject** slots) except -1:
-    """Whether the operation takes these arguments; what it says against them is left to the reference."""
+    """Whether the operation's check passes; if not, the reference raises the error."""
     try:
         run_check(op, slots)
     except Exception:
@@ -103,24 +103,24 @@ cdef bint _passes(Op op, PyObject** slots) except -1:
     return True
 
 
-cdef bint _in_order(Layout v, int ndim, const int64_t* shape) noexcept:
-    """Whether the axes lie from the farthest to the nearest: the result then does too."""
+cdef bint _is_row_major(Layout v, int ndim, const int64_t* shape) noexcept:
+    """Whether the strides are row-major, so that the result is contiguous."""
     cdef int i
     if v.contiguous:
         return True
     for i in range(ndim):
-        if shape[i] == 1:                            # has strides of its own there
+        if shape[i] == 1:                            # its stride does not matter
             return False
     return row_major(v)
 
 
 cdef bint _apart(Layout v, Layout target) noexcept:
-    """Whether an operand may be read while the target is written: it is other memory, or the very same elements."""
-    return v.storage is not target.storage or same_place(v, target)
+    """Whether an operand may be read while the target is written: other memory, or the same elements."""
+    return v.storage is not target.storage or same_view(v, target)
 
 
 cdef bint _by_memory(Layout v, int* axes) noexcept:
-    """The axes from the farthest to the nearest; False if two elements may be in one place."""
+    """The axes by decreasing stride; False if elements may overlap."""
     cdef int i
     cdef int64_t reach = 0
     by_stride(v, v.ndim, axes)
@@ -133,16 +133,16 @@ cdef bint _by_memory(Layout v, int* axes) noexcept:
 
 
 cdef inline bint _bounds(PyObject* low, PyObject* high) noexcept:
-    """Whether there is one at least, and two are both tensors or both numbers."""
+    """Whether clamp has a bound, and two bounds are both tensors or both numbers."""
     if low == <PyObject*>None or high == <PyObject*>None:
         return low != high
     return isinstance(<object>low, Tensor) == isinstance(<object>high, Tensor)
 
 
-cdef int _computed_in(Op op, int code, bint alike) noexcept:
-    """The dtype whose kernel serves another: halves compute in single precision, narrow integers in wide ones; -1: none."""
+cdef int _computed_in(Op op, int code, bint same_dtype) noexcept:
+    """The compute dtype: half precision in float32, narrow integers in wider ones; -1: no kernel."""
     if (code == F16 or code == BF16) and op.each_kinds[code] != RUN_EACH:
-        if not alike or op.half_raw:
+        if not same_dtype or op.half_raw:
             return -1
         if op.each_kinds[code] == RUN_LINES:
             return code
@@ -160,11 +160,11 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     cdef PyObject* layouts[4]
     cdef int64_t sizes[64]
     cdef int64_t* shape
-    cdef int64_t made
+    cdef int64_t result
     cdef int i, k, at, code, computed, ndim = 0, n = op.n_tensors
     cdef int axes[64]
     cdef int64_t strides[64]
-    cdef bint alike = True, plain = True, whole, mixed = False, by_number = False, half, ok
+    cdef bint same_dtype = True, all_contiguous = True, whole, mixed = False, by_number = False, half, ok
     cdef Layout v, first = None, out
     cdef dtype kept
     for k in range(n):
@@ -178,44 +178,44 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
             if first is None:
                 first = v
             elif v.dtype is not first.dtype:
-                alike = False
-            plain = plain and v.contiguous
+                same_dtype = False
+            all_contiguous = all_contiguous and v.contiguous
             ndim = broadcast(v, sizes, ndim)
             if ndim < 0:
                 return None
         elif type(value) is complex or type(value) is bool:
-            alike = False
+            same_dtype = False
     if first is None:
         return None
     code = first.dtype.code
-    if not alike or first.dtype.category < CAT_FLOAT:
+    if not same_dtype or first.dtype.category < CAT_FLOAT:
         code = result_code(op, slots)
         if code < 0:
-            if not alike:
+            if not same_dtype:
                 return None
             code = first.dtype.code
-    computed = _computed_in(op, code, alike)
+    computed = _computed_in(op, code, same_dtype)
     if computed < 0 or (op.n_kernel_if and not _attributes(op, slots, code, &plan.numbers)):
         return None
     if target is not None and op.each_refuses[computed]:
-        return None                                  # in new memory first
+        return None                                  # computed in new memory, then copied
     if n > 2 and op.kinds[op.tensors[n - 2]] == P_TENSOR_NUM_OPT and not _bounds(slots[op.tensors[n - 2]], slots[op.tensors[n - 1]]):
         return None
-    if op.check is not None and not (op.checks_dtypes and alike and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):
+    if op.check is not None and not (op.checks_dtypes and same_dtype and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):
         return None
-    half = op.each_kinds[computed] == RUN_LINES and (computed == F16 or computed == BF16)      # single elements are floats
+    half = op.each_kinds[computed] == RUN_LINES and (computed == F16 or computed == BF16)      # single elements are passed as floats
     kept = of_code(code if op.each_results[computed] == computed else op.each_results[computed])
     shape = sizes + 64 - ndim
-    whole = False                                    # the operands are runs of memory, in whatever order of axes
+    whole = False                                    # the operands are dense with the same strides
     plan.apart = target is not None and not target.contiguous
     for i in range(ndim):
         axes[i] = i
     if plan.apart:
         if target.ndim != ndim or not _by_memory(target, axes):
             return None
-    elif not plain:
+    elif not all_contiguous:
         for k in range(n):
-            if layouts[k] != NULL and not _in_order(<Layout>layouts[k], ndim, shape):
+            if layouts[k] != NULL and not _is_row_major(<Layout>layouts[k], ndim, shape):
                 whole = True
         if whole:
             for k in range(n):
@@ -223,7 +223,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 if v is None or v.numel == 1 and v.ndim == 0:
                     continue
                 if not (is_permuted(first) if v is first else same_run(v, first)):
-                    mixed = True                     # in different orders, or with gaps
+                    mixed = True                     # different orders of axes, or gaps
             if target is not None:
                 return None
             mixed = mixed or first.ndim == 0
@@ -248,7 +248,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                   else operand_of(value, code, F32 if half else computed, op.tensors[k] != op.wide_at, &numbers[k]))
             if not ok:
                 return None
-            if k == 1 and op.number_kernels[computed] != NULL:       # computes it in another way
+            if k == 1 and op.number_kernels[computed] != NULL:       # a separate kernel for numbers
                 if n != 2 or computed != F32 and computed != F64:
                     return None
                 by_number = True
@@ -263,7 +263,7 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
         v = <Layout>layouts[k]
         if (computed != code and v.dtype.code != code and v.dtype.category == CAT_INT
                 and v.dtype.itemsize >= of_code(code).itemsize):
-            return None                              # it is wrapped first
+            return None                              # the number must be wrapped first
         plan.inputs[k].data = v.data()
         plan.inputs[k].size = v.dtype.itemsize
         plan.inputs[k].cast = NULL
@@ -280,17 +280,17 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
                 plan.inputs[k].steps[i] = 0 if at < 0 or v.shape[at] == 1 else v.strides[at] * v.dtype.itemsize
         if target is not None and not _apart(v, target):
             return None
-    plan.made_size = of_code(op.each_results[computed]).itemsize
+    plan.computed_size = of_code(op.each_results[computed]).itemsize
     plan.cast = NULL
     if kept.code != op.each_results[computed]:
         plan.cast = cast_between(computed, kept.code)
         if plan.cast == NULL:
             return None
     if mixed:
-        made = 1
+        result = 1
         for i in range(ndim - 1, -1, -1):
-            strides[axes[i]] = made
-            made *= shape[axes[i]]
+            strides[axes[i]] = result
+            result *= shape[axes[i]]
         out = fresh_strided(kept, ndim, shape, strides)
     elif target is None:
         out = fresh_run(first, kept) if whole else fresh(kept, ndim, shape)
@@ -326,7 +326,7 @@ cdef int cast_apart(cast_fn f, Layout x, Layout out) except -1:
     plan.apart = False
     plan.cast = plan.inputs[0].cast = plan.inputs[0].alone = NULL
     plan.size = plan.inputs[0].size = x.dtype.itemsize
-    plan.made_size = plan.out_size = out.dtype.itemsize
+    plan.computed_size = plan.out_size = out.dtype.itemsize
     plan.inputs[0].data, plan.out = x.data(), out.data()
     for i in range(x.ndim):
         plan.shape[i] = x.shape[i]
@@ -337,31 +337,31 @@ cdef int cast_apart(cast_fn f, Layout x, Layout out) except -1:
 
 
 cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
-    """The path of its own family, else this one; a variant of the operation has another name."""
-    cdef Layout made = op.own_fast(op, slots, target) if op.own_fast != NULL else None
+    """The native form of its family, else this one; some parameter values select a variant of the operation."""
+    cdef Layout out = op.own_fast(op, slots, target) if op.own_fast != NULL else None
     cdef Op other
-    if made is None:
-        made = run(op, slots, target)
-    if made is None and op.variants is not None:
+    if out is None:
+        out = run(op, slots, target)
+    if out is None and op.variants is not None:
         value = <object>slots[op.variant_at]
         other = (<dict>op.variants).get(value if type(value) is str else ...)
         if other is not None and (target is None or target.contiguous or other.fast_any):
             return other.fast(other, slots, target)
-    return made
+    return out
 
 
 cdef Layout _sparing(Op op, PyObject** slots, Layout target):
-    """By the last operand too, or without it: for few elements, or such of few digits."""
+    """With the optional last operand; without it for few elements and for half precision."""
     cdef Layout v
     if isinstance(<object>slots[0], Tensor):
         v = (<Tensor><object>slots[0]).layout
         if v.numel > FEW and (v.dtype.code == F32 or v.dtype.code == F64):
             return run(op, slots, target)
-    return op.plain.fast(op.plain, slots, target)
+    return op.without_last.fast(op.without_last, slots, target)
 
 
-cdef bint _table(Op op, str kernel, bint taken) except -1:
-    """Kernels of any layout by their name, behind the path that the operation has."""
+cdef bint _table(Op op, str kernel, bint has_form) except -1:
+    """Give an operation the strided kernel of this name, tried after its other native form."""
     cdef int code
     cdef const Kernel* entry
     cdef bint found = False
@@ -389,8 +389,8 @@ cdef bint _table(Op op, str kernel, bint taken) except -1:
     if variants is not None:
         op.variant_at = op.params.index(variants[0])
         op.variants = variants[1]
-    op.plain = op.info.get("plain")
-    if op.plain is not None:
+    op.without_last = op.info.get("without_last")
+    if op.without_last is not None:
         op.fast, op.fast_any = _sparing, True
     elif op.fast == NULL and op.variants is None:
         op.fast, op.fast_any = run, True

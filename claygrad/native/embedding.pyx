@@ -31,11 +31,11 @@ cdef extern from "nn/embedding_bag.hpp" namespace "clay" nogil:
         int64_t* sizes
         int64_t* best
 
-    ctypedef void (*bags_fn)(const Bags* bags, const void* from_, void* made) noexcept nogil
+    ctypedef void (*bags_fn)(const Bags* bags, const void* from_, void* out) noexcept nogil
 
 
 cdef bint _in_bags(Bags* s) noexcept nogil:
-    """The bag of every entry; False if there is something to refuse."""
+    """Fill in the bag of every index; False if the arguments are invalid."""
     cdef int64_t i, b, end
     cdef bint odd = False
     if s.bags < 1 or s.starts[0] != 0 or s.starts[s.bags - 1] > s.entries:
@@ -133,7 +133,7 @@ cdef struct Blocks:
 
 
 cdef bint _blocks(Blocks* s, const Arg* kernel, const Arg* dilation, const Arg* padding, const Arg* stride) noexcept:
-    """How many blocks of (kernel, dilation, padding, stride) there are along both axes; False if something is refused."""
+    """The number of blocks along both axes; False if the arguments are invalid."""
     cdef int i
     cdef int64_t room
     if not (for_axes(kernel, 2, s.kernel) and for_axes(dilation, 2, s.dilation) and for_axes(padding, 2, s.padding)
@@ -148,7 +148,7 @@ cdef bint _blocks(Blocks* s, const Arg* kernel, const Arg* dilation, const Arg* 
 
 
 cdef void _columns(Blocks* s, int64_t planes, real* image, real* columns, bint back) noexcept nogil:
-    """The blocks of every plane as columns; or, back, columns added to planes."""
+    """im2col of every plane; with `back`, col2im."""
     cdef int64_t p, i, j, r, q, y, x, low, high
     cdef int64_t step = s.stride[1]
     cdef real* row
@@ -223,7 +223,7 @@ cdef Layout _fold(Op op, Fold* a):
     return out
 
 
-# --- one row for each number ----------------------------------------------------------------------------------------------------
+# --- embedding ----------------------------------------------------------------------------------------------------
 cdef bint _below(Layout v, int64_t limit) noexcept:
     """Whether all numbers are from 0 on and below a limit."""
     cdef int64_t i

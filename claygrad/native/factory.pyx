@@ -1,4 +1,4 @@
-"""New tensors without a Python frame: factories in their common forms. Whatever else is asked for, the declaration answers."""
+"""Native forms of factories for their common arguments, without a Python frame. None: the declaration runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -13,7 +13,7 @@ from claygrad.core.graph.modes cimport fills_new_memory
 from claygrad.native.rearrange cimport fill_with
 from claygrad.native.view cimport sizes_of
 from claygrad.core.dispatch.promotion cimport broadcast
-from claygrad.core.tensor cimport Tensor, mark_made, new_tensor, requires
+from claygrad.core.tensor cimport Tensor, mark_created, new_tensor, requires
 from claygrad.core.dispatch.call cimport call_view
 from claygrad.core.dispatch.registry cimport offer_factory
 
@@ -35,7 +35,7 @@ cdef struct Asked:
 
 
 cdef bint _options(PyObject** values, PyObject* kwnames, Asked* asked) except -1:
-    """Keywords of a factory; False if there is more to them than dtype, requires_grad and what changes nothing."""
+    """Read the keywords of a factory; False if there are others than dtype, requires_grad and defaults."""
     cdef Py_ssize_t i
     asked.kind = NULL
     asked.leaf = False
@@ -50,7 +50,7 @@ cdef bint _options(PyObject** values, PyObject* kwnames, Asked* asked) except -1
                 kind = parse_dtype(value)
                 if kind is None:
                     return False
-                asked.kind = <PyObject*>kind     # dtypes live for ever
+                asked.kind = <PyObject*>kind     # borrowed: dtypes are never freed
         elif name == "requires_grad":
             if value is not True and value is not False:
                 return False
@@ -70,17 +70,17 @@ cdef inline dtype _kind(Asked* asked, dtype natural):
     return natural if asked.kind == NULL else <dtype>asked.kind
 
 
-cdef object _finished(Layout made, Asked* asked):
+cdef object _finished(Layout out, Asked* asked):
     cdef Tensor t
-    if asked.leaf and made.dtype.category < CAT_FLOAT:
+    if asked.leaf and out.dtype.category < CAT_FLOAT:
         return None
-    t = mark_made(new_tensor(made))
+    t = mark_created(new_tensor(out))
     t.leaf_grad = asked.leaf
     return t
 
 
 cdef int _size(PyObject** args, Py_ssize_t n, int64_t* shape) except -2:
-    """f(2, 3) or f((2, 3)); -1 if it is neither, or there is a negative number."""
+    """Read a shape from f(2, 3) or f((2, 3)); -1 for anything else or a negative size."""
     cdef int i, ndim
     if n == 1 and type(<object>args[0]) is not int:
         ndim = sizes_of(<object>args[0], shape)
@@ -100,24 +100,24 @@ cdef int _size(PyObject** args, Py_ssize_t n, int64_t* shape) except -2:
 
 
 cdef object _uniform(PyObject** args, Py_ssize_t n, PyObject* kwnames, object value):
-    """A shape filled with a number; None: left as it is."""
+    """A new tensor of this shape filled with a number; None: uninitialized."""
     cdef int64_t shape[64]
     cdef double element[2]
     cdef Asked asked
     cdef dtype kind
-    cdef Layout made
+    cdef Layout out
     cdef int ndim = _size(args, n, shape)
     if ndim < 0 or not _options(args + n, kwnames, &asked):
         return None
     kind = _kind(&asked, default_float())
     if value is not None and not element_of(value, kind, element):
         return None
-    made = fresh(kind, ndim, shape)
+    out = fresh(kind, ndim, shape)
     if value == 0:
-        memset(made.data(), 0, made.numel * kind.itemsize)
+        memset(out.data(), 0, out.numel * kind.itemsize)
     elif value is not None:
-        fill_with(made, element)
-    return _finished(made, &asked)
+        fill_with(out, element)
+    return _finished(out, &asked)
 
 
 cdef object _zeros(PyObject** args, Py_ssize_t n, PyObject* kwnames):
@@ -142,7 +142,7 @@ cdef object _full(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     cdef double element[2]
     cdef Asked asked
     cdef dtype kind
-    cdef Layout made
+    cdef Layout out
     cdef int i, ndim
     if n != 2 or type(<object>args[0]) is int or not _options(args + n, kwnames, &asked):
         return None
@@ -153,9 +153,9 @@ cdef object _full(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     kind = _kind(&asked, _natural(<object>args[1]))
     if ndim < 0 or not element_of(<object>args[1], kind, element):
         return None
-    made = fresh(kind, ndim, shape)
-    fill_with(made, element)
-    return _finished(made, &asked)
+    out = fresh(kind, ndim, shape)
+    fill_with(out, element)
+    return _finished(out, &asked)
 
 
 cdef object _scalar_tensor(PyObject** args, Py_ssize_t n, PyObject* kwnames):
@@ -163,15 +163,15 @@ cdef object _scalar_tensor(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     cdef double element[2]
     cdef Asked asked
     cdef dtype kind
-    cdef Layout made
+    cdef Layout out
     if n != 1 or not _options(args + n, kwnames, &asked):
         return None
     kind = _kind(&asked, default_float())
     if not element_of(<object>args[0], kind, element):
         return None
-    made = fresh(kind, 0, NULL)
-    fill_with(made, element)
-    return _finished(made, &asked)
+    out = fresh(kind, 0, NULL)
+    fill_with(out, element)
+    return _finished(out, &asked)
 
 
 cdef object _eye(PyObject** args, Py_ssize_t n, PyObject* kwnames):
@@ -181,7 +181,7 @@ cdef object _eye(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     cdef double element[2]
     cdef Asked asked
     cdef dtype kind
-    cdef Layout made
+    cdef Layout out
     if n == 0 or n > 2 or type(<object>args[0]) is not int or _size(args, n, shape) < 0 or not _options(args + n, kwnames, &asked):
         return None
     if n == 1:
@@ -189,28 +189,28 @@ cdef object _eye(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     kind = _kind(&asked, default_float())
     if not element_of(1, kind, element):
         return None
-    made, item = fresh(kind, 2, shape), kind.itemsize
-    memset(made.data(), 0, made.numel * item)
-    cdef char* to = made.data()
+    out, item = fresh(kind, 2, shape), kind.itemsize
+    memset(out.data(), 0, out.numel * item)
+    cdef char* to = out.data()
     for i in range(min(shape[0], shape[1])):
         memcpy(to + i * (shape[1] + 1) * item, element, item)
-    return _finished(made, &asked)
+    return _finished(out, &asked)
 
 
 # --- ranges ------------------------------------------------------------------------------------------------------
 cdef object _number(object value):
-    """A Python number, or what a tensor without axes holds; None for anything else."""
+    """A Python number, or the value of a 0-dim tensor; None for anything else."""
     cdef Layout v
     if type(value) is int or type(value) is float:
         return value
-    if type(value) is Tensor and not requires(<Tensor>value):          # whose gradient would be lost
+    if type(value) is Tensor and not requires(<Tensor>value):          # else its gradient would be lost
         v = (<Tensor>value).layout
         if v.ndim == 0 and v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == I64):
             return number_at(v, v.offset)
     return None
 
 
-cdef int64_t FAR = 0x10000000000         # ends up to which nothing wraps around
+cdef int64_t FAR = 0x10000000000         # max bound without overflow
 
 
 cdef object _arange(PyObject** args, Py_ssize_t n, PyObject* kwnames):
@@ -219,7 +219,7 @@ cdef object _arange(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     cdef double first, last, by, size
     cdef int64_t count, i, a, step
     cdef int64_t* to
-    cdef Layout made
+    cdef Layout out
     cdef dtype kind
     if n < 1 or n > 3 or not _options(args + n, kwnames, &asked):
         return None
@@ -242,12 +242,12 @@ cdef object _arange(PyObject** args, Py_ssize_t n, PyObject* kwnames):
             return None
         count = <int64_t>end - a
         count = (count + step + (-1 if step > 0 else 1)) // step
-        made = fresh(kind, 1, &count)
-        to = <int64_t*>made.data()
+        out = fresh(kind, 1, &count)
+        to = <int64_t*>out.data()
         with nogil:
             for i in range(count):
                 to[i] = a + i * step
-        return _finished(made, &asked)
+        return _finished(out, &asked)
     if kind.code != F32 and kind.code != F64:
         return None
     first, last, by = start, end, by_
@@ -258,10 +258,10 @@ cdef object _arange(PyObject** args, Py_ssize_t n, PyObject* kwnames):
         return None
     count = <int64_t>size
     count += count < size
-    made = fresh(kind, 1, &count)
+    out = fresh(kind, 1, &count)
     with nogil:
-        count_up(kind.code, made.data(), first, by, count)
-    return _finished(made, &asked)
+        count_up(kind.code, out.data(), first, by, count)
+    return _finished(out, &asked)
 
 
 cdef object _between(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint powers):
@@ -269,7 +269,7 @@ cdef object _between(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint powe
     cdef double element[2]
     cdef double first, last, base = 10
     cdef int64_t count
-    cdef Layout made
+    cdef Layout out
     cdef dtype kind
     if n < 3 or n > 3 + powers or not _options(args + n, kwnames, &asked) or type(<object>args[2]) is not int:
         return None
@@ -286,13 +286,13 @@ cdef object _between(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint powe
         base = <object>args[3]
         if not base >= 0:
             return None
-    made = fresh(kind, 1, &count)
+    out = fresh(kind, 1, &count)
     with nogil:
         if powers:
-            powers_between(kind.code, made.data(), first, last, base, count)
+            powers_between(kind.code, out.data(), first, last, base, count)
         else:
-            count_between(kind.code, made.data(), first, last, count)
-    return _finished(made, &asked)
+            count_between(kind.code, out.data(), first, last, count)
+    return _finished(out, &asked)
 
 
 cdef object _linspace(PyObject** args, Py_ssize_t n, PyObject* kwnames):
@@ -306,13 +306,13 @@ cdef object _logspace(PyObject** args, Py_ssize_t n, PyObject* kwnames):
 
 
 cdef object _triangle(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint lower):
-    """Rows and columns of the places on one side of a diagonal, itself among them."""
+    """Row and column indices of the elements on one side of a diagonal, which is included."""
     cdef Asked asked
     cdef int64_t size[64]
     cdef int64_t shape[2]
     cdef int64_t offset = 0, at = 0, row, column, edge
     cdef int64_t* to
-    cdef Layout made
+    cdef Layout out
     if n < 2 or n > 3 or type(<object>args[0]) is not int or _size(args, 2, size) < 0 or not _options(args + n, kwnames, &asked):
         return None
     if n == 3:
@@ -325,8 +325,8 @@ cdef object _triangle(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint low
     for row in range(size[0]):
         edge = min(max(row + offset + lower, 0), size[1])
         shape[1] += edge if lower else size[1] - edge
-    made = fresh(of_code(I64), 2, shape)
-    to = <int64_t*>made.data()
+    out = fresh(of_code(I64), 2, shape)
+    to = <int64_t*>out.data()
     with nogil:
         for row in range(size[0]):
             edge = min(max(row + offset + lower, 0), size[1])
@@ -334,7 +334,7 @@ cdef object _triangle(PyObject** args, Py_ssize_t n, PyObject* kwnames, bint low
                 to[at] = row
                 to[shape[1] + at] = column
                 at += 1
-    return _finished(made, &asked)
+    return _finished(out, &asked)
 
 
 cdef object _tril_indices(PyObject** args, Py_ssize_t n, PyObject* kwnames):
@@ -409,7 +409,7 @@ cdef object _broadcast_tensors(PyObject** args, Py_ssize_t n, PyObject* kwnames)
 
 cdef object _isin(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     """isin(elements, test_elements, *, assume_unique, invert) of few test elements"""
-    cdef Layout x, others, made
+    cdef Layout x, others, out
     cdef bint invert = False, done
     cdef Py_ssize_t i
     if n != 2 or type(<object>args[0]) is not Tensor or type(<object>args[1]) is not Tensor:
@@ -424,10 +424,10 @@ cdef object _isin(PyObject** args, Py_ssize_t n, PyObject* kwnames):
         return None
     if x.storage.where.kind != CPU or others.storage.where.kind != CPU:
         return None
-    made = fresh(of_code(BOOL), x.ndim, x.shape)
+    out = fresh(of_code(BOOL), x.ndim, x.shape)
     with nogil:
-        done = among(x.dtype.code, x.data(), others.data(), <uint8_t*>made.data(), x.numel, others.numel, invert)
-    return new_tensor(made) if done else None
+        done = among(x.dtype.code, x.data(), others.data(), <uint8_t*>out.data(), x.numel, others.numel, invert)
+    return new_tensor(out) if done else None
 
 
 offer_factory("zeros", _zeros)

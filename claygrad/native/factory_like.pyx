@@ -1,4 +1,4 @@
-"""New tensors like another one, or of its dtype, without a Python frame. Whatever else is asked for, the declaration answers."""
+"""Native forms of zeros_like, new_zeros, to and the like, without a Python frame. None: the declaration runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -7,25 +7,25 @@ from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU, device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.scalar cimport element_of
-from claygrad.core.data.layout cimport Layout, dense, falling, fresh, fresh_like, fresh_strided, new_layout
+from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh, fresh_like, fresh_strided, new_layout
 from claygrad.core.graph.modes cimport fills_new_memory
-from claygrad.native.rearrange cimport fill_with, may_be_channels_last, plain
+from claygrad.native.rearrange cimport fill_with, may_be_channels_last, has_default_strides
 from claygrad.native.view cimport sizes_of
 from claygrad.core.data.storage cimport new_storage
-from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
-from claygrad.core.dispatch.registry cimport offer_factory, offer_short
+from claygrad.core.tensor cimport Tensor, mark_created, new_tensor
+from claygrad.core.dispatch.registry cimport offer_factory, offer_composite_slots
 
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* t)
 
-# Bytes that are worth more than one thread.
+# Bytes above which threads are used.
 cdef enum:
     FOR_THREADS = 1 << 20
 
 
 cdef bint _usual(Op op, PyObject** slots, int first, int dtype_at) noexcept:
-    """Whether all parameters from one on but the dtype are what they are by default."""
+    """Whether all parameters from `first` on, except dtype, have their defaults."""
     cdef int i
     for i in range(first, op.n_params):
         if i != dtype_at and slots[i] != PyTuple_GET_ITEM(<PyObject*>op.defaults, i):
@@ -33,42 +33,42 @@ cdef bint _usual(Op op, PyObject** slots, int first, int dtype_at) noexcept:
     return True
 
 
-cdef object _filled(Layout made, object value):
-    """A tensor just made with a number in it; None: left as it is."""
+cdef object _filled(Layout out, object value):
+    """Fill a new tensor with a number; None: leave it uninitialized."""
     cdef double element[2]
     if type(value) is int and value == 0:
-        if made.numel * made.dtype.itemsize < FOR_THREADS:
-            memset(made.data(), 0, made.numel * made.dtype.itemsize)
+        if out.numel * out.dtype.itemsize < FOR_THREADS:
+            memset(out.data(), 0, out.numel * out.dtype.itemsize)
         else:
             element[0] = element[1] = 0
-            fill_with(made, element)
+            fill_with(out, element)
     elif value is not None:
-        if not element_of(value, made.dtype, element):
+        if not element_of(value, out.dtype, element):
             return None
-        fill_with(made, element)
-    return mark_made(new_tensor(made))
+        fill_with(out, element)
+    return mark_created(new_tensor(out))
 
 
 cdef object _like(Op op, PyObject** slots, object value, int first):
-    """zeros_like(input, *, dtype, ...) and its kin"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, made
+    """zeros_like(input, *, dtype, ...) and the like"""
+    cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef int i
     if not _usual(op, slots, first, first):
         return None
     if <object>slots[first] is not None and type(<object>slots[first]) is not dtype:
         return None
-    if plain(x) or falling(x):
-        made = fresh_like(x)
+    if has_default_strides(x) or strictly_row_major(x):
+        out = fresh_like(x)
     else:
         if not dense(x):
             return None
-        for i in range(x.ndim):                    # the strides of axes of one element, or none, follow rules of their own
+        for i in range(x.ndim):                    # strides of axes of size 0 or 1 follow other rules
             if x.shape[i] < 2:
                 return None
-        made = fresh_strided(x.dtype, x.ndim, x.shape, x.strides)
+        out = fresh_strided(x.dtype, x.ndim, x.shape, x.strides)
     if <object>slots[first] is not None and <dtype>(<object>slots[first]) is not x.dtype:
-        made = fresh_strided(<dtype>(<object>slots[first]), made.ndim, made.shape, made.strides)
-    return _filled(made, value)
+        out = fresh_strided(<dtype>(<object>slots[first]), out.ndim, out.shape, out.strides)
+    return _filled(out, value)
 
 
 cdef object _zeros_like(Op op, PyObject** slots):
@@ -88,7 +88,7 @@ cdef object _full_like(Op op, PyObject** slots):
 
 
 cdef object _new(Op op, PyObject** slots, object value, int first):
-    """new_zeros(input, size, *, dtype, ...) and its kin"""
+    """new_zeros(input, size, *, dtype, ...) and the like"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int i, ndim
@@ -144,23 +144,23 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
         span = 0
     if span > 1e12:
         return None
-    return mark_made(new_tensor(new_layout(new_storage(<int64_t>span * x.dtype.itemsize), x.dtype, ndim, shape, strides, 0)))
+    return mark_created(new_tensor(new_layout(new_storage(<int64_t>span * x.dtype.itemsize), x.dtype, ndim, shape, strides, 0)))
 
 
-offer_short("zeros_like", _zeros_like)
-offer_short("ones_like", _ones_like)
-offer_short("empty_like", _empty_like)
-offer_short("full_like", _full_like)
-offer_short("new_zeros", _new_zeros)
-offer_short("new_ones", _new_ones)
-offer_short("new_empty", _new_empty)
-offer_short("new_full", _new_full)
-offer_short("new_empty_strided", _new_empty_strided)
+offer_composite_slots("zeros_like", _zeros_like)
+offer_composite_slots("ones_like", _ones_like)
+offer_composite_slots("empty_like", _empty_like)
+offer_composite_slots("full_like", _full_like)
+offer_composite_slots("new_zeros", _new_zeros)
+offer_composite_slots("new_ones", _new_ones)
+offer_composite_slots("new_empty", _new_empty)
+offer_composite_slots("new_full", _new_full)
+offer_composite_slots("new_empty_strided", _new_empty_strided)
 
 
 # --- the same in another dtype -------------------------------------------------------------------------------------
 cdef bint _in_place_already(object where, Tensor t):
-    """Whether a device is the one of main memory, where the tensor is."""
+    """Whether a device argument means the CPU, where the tensor is."""
     if t.layout.storage.where.kind != CPU:
         return False
     if type(where) is str:
@@ -235,7 +235,7 @@ cdef object _to(PyObject** args, Py_ssize_t n, PyObject* kwnames):
             return t
         if getattr(form, "name", None) != "channels_last" or not t.layout.contiguous or t.layout.ndim != 4 or (
                 may_be_channels_last(t.layout)):
-            return None                              # it may have that format already
+            return None                              # the tensor may already have that format
     elif form is not None and getattr(form, "name", None) != "preserve_format":
         return None
     return find_op("to_copy")(t, kind, form)

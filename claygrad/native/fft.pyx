@@ -1,4 +1,4 @@
-"""Native forms of the Fourier transforms; claygrad/ops/_fft.py says what they compute."""
+"""Native forms of the Fourier transforms; claygrad/ops/_fft.py has the definitions."""
 from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
@@ -8,7 +8,7 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.graph.inplace cimport write_layout
-from claygrad.core.data.layout cimport Layout, fresh, fresh_like, in_order, new_layout
+from claygrad.core.data.layout cimport Layout, fresh, fresh_like, as_contiguous, new_layout
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
 
@@ -30,37 +30,37 @@ cdef extern from "fft/fft.hpp" namespace "clay" nogil:
     ctypedef void (*fourier_release_fn)(Fourier*) noexcept nogil
 
 cdef enum:
-    MOST = 32                           # axes
+    MAX_AXES = 32                           # axes
 
-cdef struct Doors:
+cdef struct Loops:
     fourier_prepare_fn prepare
     fourier_run_fn run
     fourier_release_fn release
 
-cdef Doors[2] _doors                    # single, double
-cdef const char* _of = NULL             # the instruction set that they are of
+cdef Loops[2] _loops                    # float32, float64
+cdef const char* _of = NULL             # the instruction set of these kernels
 
 
 cdef void _look() noexcept:
     global _of
     cdef int k
     for k in range(2):
-        _doors[k].prepare = <fourier_prepare_fn>find("fft", "prepare", F64 if k else F32)
-        _doors[k].run = <fourier_run_fn>find("fft", "run", F64 if k else F32)
-        _doors[k].release = <fourier_release_fn>find("fft", "release", F64 if k else F32)
+        _loops[k].prepare = <fourier_prepare_fn>find("fft", "prepare", F64 if k else F32)
+        _loops[k].run = <fourier_run_fn>find("fft", "run", F64 if k else F32)
+        _loops[k].release = <fourier_release_fn>find("fft", "release", F64 if k else F32)
     _of = isa()
 
 
 cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forward, int64_t last):
-    """Along the axes `dim`, the last of which is the real one; None if there is no native way."""
+    """Transform along the axes `dim`, of which the last may be real; None: does not apply."""
     cdef Fourier job
-    cdef int64_t shape[MOST]
+    cdef int64_t shape[MAX_AXES]
     cdef double points = 1
     cdef int i, code = x.dtype.code, axis
     cdef bint single = code == F32 or code == C64, done
     cdef bint from_complex = kind == COMPLEX or kind == FROM_HALF
     cdef Layout out, work = None
-    if x.ndim > MOST or x.numel == 0 or type(dim) is not tuple:
+    if x.ndim > MAX_AXES or x.numel == 0 or type(dim) is not tuple:
         return None
     if code != (C64 if single else C128) if from_complex else code != (F32 if single else F64):
         return None
@@ -90,17 +90,17 @@ cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forwar
     job.scale = 1 if scale == 0 else 1 / sqrt(points) if scale == 1 else 1 / points
     if _of != isa():
         _look()
-    cdef Doors doors = _doors[not single]
-    x = in_order(x)
+    cdef Loops loops = _loops[not single]
+    x = as_contiguous(x)
     out = fresh(of_code(code), x.ndim, shape)
-    if not doors.prepare(&job):
+    if not loops.prepare(&job):
         return None
     cdef const void* at = x.data()
     cdef void* between = NULL if work is None else work.data()
     cdef void* to = out.data()
     with nogil:
-        done = doors.run(&job, at, between, to)
-    doors.release(&job)
+        done = loops.run(&job, at, between, to)
+    loops.release(&job)
     return out if done else None
 
 
@@ -119,9 +119,9 @@ cdef Layout _c2r(Op op, PyObject** slots, Layout target):
 
 # --- along several axes at once, of a tensor without a history ----------------------------------------------------------------
 cdef Layout _sized(Layout x, const int64_t* shape, bint as_complex):
-    """x cut or filled up with zeros to this shape; as complex numbers, if it is not such already and they are wanted."""
-    cdef int64_t sizes[MOST]
-    cdef int64_t steps[MOST]
+    """x cut or zero-padded to this shape, and cast to complex if wanted."""
+    cdef int64_t sizes[MAX_AXES]
+    cdef int64_t steps[MAX_AXES]
     cdef int i
     cdef bint single = x.dtype.code == F32 or x.dtype.code == C64, fits = True, wider
     cdef Layout out
@@ -141,13 +141,13 @@ cdef Layout _sized(Layout x, const int64_t* shape, bint as_complex):
 
 
 cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint forward):
-    """fftn, ifftn, and rfftn (`half`); None where there is more to it."""
-    cdef int64_t shape[MOST]
+    """fftn, ifftn, and rfftn (`half`); None: does not apply."""
+    cdef int64_t shape[MAX_AXES]
     cdef int64_t d, n
     cdef int i, count, scale
-    cdef bint seen[MOST]
+    cdef bint seen[MAX_AXES]
     cdef list axes = []
-    if x.ndim == 0 or x.ndim > MOST or x.numel == 0:
+    if x.ndim == 0 or x.ndim > MAX_AXES or x.numel == 0:
         return None
     if half and x.dtype.code != F32 and x.dtype.code != F64 or not (F32 <= x.dtype.code <= C128):
         return None

@@ -26,7 +26,7 @@ from claygrad.core.graph.record cimport record_inputs, record_output, should_rec
 from claygrad.core.sparse_tensor cimport index_by
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
 from claygrad.core.graph.view cimport make_view
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
 
 cdef extern from "Python.h":
@@ -35,7 +35,7 @@ cdef extern from "Python.h":
 
 
 cdef class Ops:
-    """The operations that indexing is made of, looked up once."""
+    """The operations behind indexing, looked up once."""
     cdef Op select, slice_, unsqueeze, alias, index, index_put_
 
 cdef Ops _ops = None
@@ -72,14 +72,14 @@ cdef int64_t _long_long(object index) except? -1:
 
 
 cdef Tensor _select(Tensor t, int dim, object index, object shown):
-    """t with `dim` fixed at an index."""
+    """t[..., index, ...] along `dim`."""
     cdef Layout v = t.layout
     cdef int64_t at = _long_long(index), n
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i
     cdef PyObject* slots[3]
-    n = v.shape[dim] if dim < v.ndim else 0        # beyond the last: two ellipses
+    n = v.shape[dim] if dim < v.ndim else 0        # dim is out of range if there are two ellipses
     if at < -n or at >= n:
         raise IndexError(f"index {at} is out of bounds for dimension {shown} with size {n}")
     if at < 0:
@@ -110,13 +110,13 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     PySlice_Unpack(key, &start, &stop, &step)
     if step < 0:
         raise ValueError("step must be greater than zero")
-    cdef bint whole = start == 0 and stop >= n and step == 1       # as written: [-n:] takes everything too, but is a view
+    cdef bint whole = start == 0 and stop >= n and step == 1       # as written: [-n:] also takes everything, but is a new view
     PySlice_AdjustIndices(n, &start, &stop, step)
     if stop < start:
         stop = start
     if whole and not whole_too:
         return t
-    length = (stop - start - 1) // step + 1 if stop > start else 0        # the step may be as large as integers go
+    length = (stop - start - 1) // step + 1 if stop > start else 0        # no overflow, whatever the step
     for i in range(v.ndim):
         shape[i] = v.shape[i]
         strides[i] = v.strides[i]
@@ -168,8 +168,8 @@ cdef Tensor _alias(Tensor t):
 
 cdef object _as_index(object item, Tensor t, tuple key):
     """A sequence or array in a key as an index tensor: a mask if it holds booleans or bytes, else int64."""
-    cdef Tensor made
-    tensor = LATE["tensor"]
+    cdef Tensor out
+    tensor = UPCALLS["tensor"]
     if isinstance(item, (str, bytes)) or isinstance(item, (list, tuple)) and item and isinstance(item[0], (str, bytes)):
         if len(key) > t.layout.ndim:                # letters of a string, which was read as a tuple
             raise IndexError(f"too many indices for tensor of dimension {t.layout.ndim}")
@@ -180,9 +180,9 @@ cdef object _as_index(object item, Tensor t, tuple key):
         for x in <list>item:
             if x is item:
                 raise TypeError("new(): self-referential lists are incompatible")
-    made = tensor(item)
-    if made.layout.dtype.code == BOOL or made.layout.dtype.code == U8 or made.layout.dtype.code == I64:
-        return made
+    out = tensor(item)
+    if out.layout.dtype.code == BOOL or out.layout.dtype.code == U8 or out.layout.dtype.code == I64:
+        return out
     return tensor(item, dtype=_long())
 
 
@@ -196,7 +196,7 @@ cdef bint _basic(object item) noexcept:
 
 
 cdef bint _settled(object item):
-    """Whether a slice holds plain numbers: others are asked before the shape is looked at, since they may change it."""
+    """Whether a slice has only ints and None. Other objects run code that may change the tensor, so they are converted first."""
     return ((item.start is None or type(item.start) is int) and (item.stop is None or type(item.stop) is int)
             and (item.step is None or type(item.step) is int))
 
@@ -211,14 +211,14 @@ cdef object _basic_or_tensor(object item, Tensor t, tuple key):
         return exact_int(item)
     if PySequence_Check(item):
         return _as_index(item, t, key)
-    if hasattr(item, "__index__") and not isinstance(item, numpy.bool_):      # which has the method and refuses
+    if hasattr(item, "__index__") and not isinstance(item, numpy.bool_):      # numpy.bool_ has __index__, but it raises
         return exact_int(item)
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                     f"(got {LATE['type_name'](item)})")
+                     f"(got {UPCALLS['type_name'](item)})")
 
 
 cdef bint _like_tuple(object key):
-    """torch's old reading of a sequence that holds more than numbers as a tuple of indices."""
+    """torch's legacy rule: a sequence that holds more than numbers is a tuple of indices."""
     if isinstance(key, (Tensor, numpy.ndarray)) or not PySequence_Check(key):
         return False
     try:
@@ -242,7 +242,7 @@ cdef int _takes(object item) except -1:
 
 
 cdef tuple _apply(Tensor t, tuple key):
-    """Do all that is a view; returns the view and a list of index tensors by dimension (None: take it whole). A mask stands for
+    """Apply ints, slices, None and ...; returns the view and a list of index tensors by dimension (None: not indexed). A mask takes
     as many dimensions as it has."""
     cdef int dim = 0, used = 0, rest
     cdef Tensor out = t
@@ -256,7 +256,7 @@ cdef tuple _apply(Tensor t, tuple key):
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
                              "0-dim tensor to a number")
         raise IndexError(f"too many indices for tensor of dimension {t.layout.ndim}")
-    for place, item in enumerate(items):          # an error names the place in the key, as torch's
+    for place, item in enumerate(items):          # errors name the position in the key, as in torch
         if type(item) is int:
             out = _select(out, dim, item, place)
             continue
@@ -279,7 +279,7 @@ cdef tuple _apply(Tensor t, tuple key):
                     continue
             if isinstance(item, bool):
                 out = _unsqueeze(out, dim)
-                item = LATE["tensor"]([0] if item else [], dtype=_long())
+                item = UPCALLS["tensor"]([0] if item else [], dtype=_long())
             if not tensors:
                 tensors = [None] * dim
             tensors.append(item)
@@ -294,7 +294,7 @@ cdef tuple _apply(Tensor t, tuple key):
 
 
 cdef Tensor _rows(Tensor t, Tensor index):
-    """t[index] for rows of contiguous memory; None if it is not that simple."""
+    """t[index] for one index tensor and contiguous memory; None: does not apply."""
     cdef Layout v = t.layout, at = index.layout, out
     cdef int64_t shape[64]
     cdef int64_t row = v.dtype.itemsize
@@ -312,7 +312,7 @@ cdef Tensor _rows(Tensor t, Tensor index):
         row *= v.shape[i]
     out = fresh(v.dtype, at.ndim + v.ndim - 1, shape)
     if take_rows(v.data(), <int64_t*>at.data(), out.data(), at.numel, v.shape[0], row) >= 0:
-        return None                                # out of range: the reference says which
+        return None                                # out of range: the reference raises the error
     result = new_tensor(out)
     indices = [index]
     slots[0] = <PyObject*>t
@@ -322,29 +322,29 @@ cdef Tensor _rows(Tensor t, Tensor index):
     return result
 
 
-# The doors of indexing: Note [Leaving].
+# Entry points of indexing: Note [Entry points].
 cdef extern from *:
     """
     struct __pyx_obj_8claygrad_4core_6tensor_Tensor;
-    #include "door.h"
-    CLAY_BEHIND_A_DOOR PyObject* clay_getitem(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key);
+    #include "inline_entry.h"
+    CLAY_ENTRY_INLINE PyObject* clay_getitem(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key);
     static int clay_setitem(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key, PyObject* value);
 
-    static PyObject* clay_getitem_door(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key) {
+    static PyObject* clay_getitem_entry(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key) {
         PyObject *given[2] = {(PyObject*)t, key}, *out = clay_getitem(t, key);
-        if (out == NULL) clay_tell_call("indexing", NULL, given, 2);
+        if (out == NULL) clay_explain_call("indexing", NULL, given, 2);
         return out;
     }
 
-    static int clay_setitem_door(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key, PyObject* value) {
+    static int clay_setitem_entry(struct __pyx_obj_8claygrad_4core_6tensor_Tensor* t, PyObject* key, PyObject* value) {
         PyObject* given[3] = {(PyObject*)t, key, value};
         int failed = clay_setitem(t, key, value);
-        if (failed < 0) clay_tell_call("indexing", NULL, given, value == NULL ? 2 : 3);
+        if (failed < 0) clay_explain_call("indexing", NULL, given, value == NULL ? 2 : 3);
         return failed;
     }
     """
-    object clay_getitem_door(Tensor t, object key)
-    int clay_setitem_door(Tensor t, object key, object value) except -1
+    object clay_getitem_entry(Tensor t, object key)
+    int clay_setitem_entry(Tensor t, object key, object value) except -1
 
 
 cdef object _getitem "clay_getitem" (Tensor t, object key):
@@ -389,7 +389,7 @@ cdef tuple _as_tuple(object key):
 
 
 cdef object _value_for(Tensor t, object value):
-    """What is assigned, as a tensor."""
+    """The assigned value as a tensor."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (int, float, complex)):
@@ -402,19 +402,19 @@ cdef object _value_for(Tensor t, object value):
 
 cdef Tensor _scalar(object value, Tensor t):
     """A number in the dtype of the tensor it is assigned to."""
-    cdef Layout made = fresh(t.layout.dtype, 0, NULL)
+    cdef Layout out = fresh(t.layout.dtype, 0, NULL)
     cdef double d
     cdef float f
     if t.layout.dtype.code == F32 and type(value) is float:
         d = value
         f = <float>d
-        if f - f == 0 or d - d != 0:               # what is finite stays finite
-            (<float*>made.data())[0] = f
-            return new_tensor(made)
+        if f - f == 0 or d - d != 0:               # no overflow to infinity
+            (<float*>out.data())[0] = f
+            return new_tensor(out)
     if isinstance(value, int) and not -0x8000000000000000 <= value <= 0x7fffffffffffffff:
         raise ValueError("Overflow when unpacking long long")
-    made.array()[...] = LATE["element"](value, t.layout.dtype)
-    return new_tensor(made)
+    out.array()[...] = UPCALLS["element"](value, t.layout.dtype)
+    return new_tensor(out)
 
 
 cdef object _without_leading_ones(Tensor value):
@@ -458,13 +458,13 @@ cdef int _setitem "clay_setitem" (Tensor t, object key, object value) except -1:
     return 0
 
 
-# --- where others may answer: Note [Overrides] ----------------------------------------------------------------------------
+# --- with __torch_function__: Note [Overrides] ----------------------------------------------------------------------------
 cdef object _getitem_asking(Tensor t, object key):
     cdef PyObject* args[2]
     cdef list found
     args[0], args[1] = <PyObject*>t, <PyObject*>key
     found = overriding(args, 2)
-    return clay_getitem_door(t, key) if found is None else hand_on(Tensor.__getitem__, found, (t, key), None)
+    return clay_getitem_entry(t, key) if found is None else hand_on(Tensor.__getitem__, found, (t, key), None)
 
 
 cdef int _setitem_asking(Tensor t, object key, object value) except -1:
@@ -473,12 +473,12 @@ cdef int _setitem_asking(Tensor t, object key, object value) except -1:
     args[0], args[1], args[2] = <PyObject*>t, <PyObject*>key, <PyObject*>value
     found = overriding(args, 3)
     if found is None:
-        return clay_setitem_door(t, key, value)
+        return clay_setitem_entry(t, key, value)
     hand_on(Tensor.__setitem__, found, (t, key, value), None)
     return 0
 
 
-# --- where somebody may answer: Note [Interception] -------------------------------------------------------------------------
+# --- with __torch_dispatch__ or forward mode: Note [Interception] -------------------------------------------------------------------------
 cdef bint applies_to(Tensor t, object key) noexcept:
     cdef PyObject* args[2]
     args[0], args[1] = <PyObject*>t, <PyObject*>key
@@ -486,7 +486,7 @@ cdef bint applies_to(Tensor t, object key) noexcept:
 
 
 cdef object _getitem_open(Tensor t, object key):
-    """The same by operations alone."""
+    """The same by recorded operations only."""
     cdef PyObject* args[2]
     cdef list found
     args[0], args[1] = <PyObject*>t, <PyObject*>key
@@ -494,12 +494,12 @@ cdef object _getitem_open(Tensor t, object key):
     if found is not None:
         return hand_on(Tensor.__getitem__, found, (t, key), None)
     if not isinstance(key, Tensor):
-        return clay_getitem_door(t, key)
+        return clay_getitem_entry(t, key)
     out, tensors = _apply(t, (key,))
     return out if tensors is None else ops().index(out, tensors)
 
 
-# --- where somebody observes: Note [Observers] ------------------------------------------------------------------------------
+# --- with observers: Note [Observers] ------------------------------------------------------------------------------
 cdef object _getitem_observed(Tensor t, object key):
     cdef PyObject* args[2]
     cdef Event event
@@ -544,7 +544,7 @@ def _switch(bint _):
     elif asking()[0]:
         index_by(_getitem_asking, _setitem_asking)
     else:
-        index_by(clay_getitem_door, clay_setitem_door)
+        index_by(clay_getitem_entry, clay_setitem_entry)
 
 
 on_asking(_switch)

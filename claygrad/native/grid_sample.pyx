@@ -1,4 +1,4 @@
-"""The native loops of sampling at the points of a grid; claygrad/ops/grid.py says what they compute."""
+"""Native forms of grid_sample and its derivatives; claygrad/ops/grid.py has the definitions."""
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
@@ -16,17 +16,17 @@ cdef extern from "nn/grid_sample.hpp" namespace "clay" nogil:
 
     ctypedef bint (*grid_fn)(const GridShape*, const void*, const void*, const void*, void*) noexcept nogil
 
-cdef bint _fill(const char* name, int code, GridShape* s, const void* grid, const void* a, const void* b, void* made):
+cdef bint _fill(const char* name, int code, GridShape* s, const void* grid, const void* a, const void* b, void* out):
     cdef grid_fn f = <grid_fn>find("grid", name, code)
     cdef bint filled
     if f == NULL:
         return False
     with nogil:
-        filled = f(s, grid, a, b, made)
+        filled = f(s, grid, a, b, out)
     return filled
 
 
-# --- the three operations, for tensors that fit each other and values that are not differentiated ------
+# --- the three operations, for orders of 0: values, not derivatives -----------------------------------
 cdef struct GridSample:
     Arg input, grid, interpolation_mode, padding_mode, align_corners, orders
 cdef struct GridSpread:
@@ -78,7 +78,7 @@ cdef bint _fits(Layout g, GridShape* s, Layout grid) noexcept:
     return True
 
 
-cdef Layout _spread(Op op, GridSpread* a):
+cdef Layout _scatter_to_image(Op op, GridSpread* a):
     cdef GridShape s
     cdef Layout g = <Layout>a.grad_output.layout, grid = <Layout>a.grid.layout, out
     cdef int i
@@ -103,5 +103,6 @@ cdef Layout _slope(Op op, GridSlope* a):
 
 
 offer_one("grid_sampler", <one_t>_sample, "input: float copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")
-offer_one("grid_spread", <one_t>_spread, "grad_output: float copied nonempty, grid: same copied nonempty 4-5d, orders shape: sizes")
+offer_one("grid_spread", <one_t>_scatter_to_image,
+          "grad_output: float copied nonempty, grid: same copied nonempty 4-5d, orders shape: sizes")
 offer_one("grid_slope", <one_t>_slope, "grad_output input: float same copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")

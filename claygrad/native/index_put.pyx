@@ -1,17 +1,16 @@
-"""Native forms of x[i, j] and x[i, j] = y: entries named by several index tensors, numbers and masks. None: the declaration decides,
-and says what is wrong."""
+"""Native forms of x[i, j] and x[i, j] = y with index tensors, numbers and masks. None: the declaration runs, and raises errors."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from claygrad.native.mask cimport Blocks, add_blocks, move_blocks, picked, positions, spread, where_fn, where_of
+from claygrad.native.mask cimport Blocks, add_blocks, move_blocks, picked, positions, expanded_copy, where_fn, where_of
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
-from claygrad.core.data.layout cimport (Layout, by_stride, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, permuted,
-                                        same_shape, stretched)
-from claygrad.native.rearrange cimport copied, plain, some
+from claygrad.core.data.layout cimport (Layout, as_contiguous, by_stride, fresh, fresh_like, fresh_strided, is_broadcast, new_layout,
+                                        permuted, same_shape, strictly_row_major)
+from claygrad.native.rearrange cimport copied, has_default_strides, some
 from claygrad.native.scatter cimport entries_apart
 from claygrad.native.elementwise cimport is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
@@ -23,16 +22,16 @@ cdef extern from "index/dense.hpp" namespace "clay" nogil:
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:
-        PLACES_DIMS
+        INDEX_DIMS
     void fill_blocks(const Blocks*, void*, const int64_t*, const void*, int64_t) noexcept
 
 
-# The share of entries along the last axis, one in so many, from which on a tensor with gaps is copied to name them.
+# A tensor with gaps is copied first if more than one in MANY elements along the last axis are selected.
 cdef enum:
     MANY = 8
 
 
-cdef struct Chosen:
+cdef struct Selection:
     Blocks blocks
     int ndim
     int64_t shape[48]                    # of the result
@@ -44,8 +43,8 @@ cdef int _keep(list into, list axes, Layout v, int axis) except -1:
     return 0
 
 
-cdef Layout _offsets(Layout x, object indices, Chosen* c):
-    """Where the entries lie that index tensors (numbers, masks) name together, as a vector; x is in row-major order."""
+cdef Layout _offsets(Layout x, object indices, Selection* c):
+    """The offsets of the selected entries, as a vector; x is row-major."""
     cdef list given = [], axes = []
     cdef Layout v, found, out
     cdef int64_t wide[64]
@@ -62,7 +61,7 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
         if v.numel == 0:
             return None
         if v.dtype.code == I64:
-            if d >= x.ndim or v.ndim > PLACES_DIMS or (v.numel > 1 and not plain(v)):
+            if d >= x.ndim or v.ndim > INDEX_DIMS or (v.numel > 1 and not has_default_strides(v)):
                 return None
             _keep(given, axes, v, d)
             d += 1
@@ -78,13 +77,13 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
                 d += 1
         else:
             return None
-    if not given or d > x.ndim or x.ndim > PLACES_DIMS:
+    if not given or d > x.ndim or x.ndim > INDEX_DIMS:
         return None
     for item in given:
         ndim = broadcast(<Layout>item, wide, ndim)
         if ndim < 0:
             return None
-    if ndim + x.ndim > 32 or ndim > PLACES_DIMS:
+    if ndim + x.ndim > 32 or ndim > INDEX_DIMS:
         return None
     for i in range(ndim):
         total *= wide[64 - ndim + i]
@@ -95,7 +94,7 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
         v, d = <Layout>item, axes[i]
         numbers = <const int64_t*>v.data()
         step = x.strides[d]
-        if len(given) == 1 and v.numel == total:         # one after the other
+        if len(given) == 1 and v.numel == total:         # a single index tensor
             for value in range(total):
                 place = numbers[value]
                 if place < -x.shape[d] or place >= x.shape[d]:
@@ -105,7 +104,7 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
         for k in range(ndim):
             at[k] = 0
         place = 0
-        for value in range(total):                       # the element of v that goes with each place
+        for value in range(total):                       # the element of v for each index
             if numbers[place] < -x.shape[d] or numbers[place] >= x.shape[d]:
                 return None
             offsets[value] += (numbers[place] + x.shape[d] if numbers[place] < 0 else numbers[place]) * step
@@ -118,7 +117,7 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
                 at[k] = 0
     first, last = axes[0], axes[len(axes) - 1]
     if last - first + 1 != len(axes):
-        first = 0                                        # apart: what they name stands in front
+        first = 0                                        # not adjacent: the indexed axes come first in the result
     c.blocks.before = c.blocks.after = c.ndim = 0
     c.blocks.count = total
     for i in range(x.ndim):
@@ -141,18 +140,18 @@ cdef Layout _offsets(Layout x, object indices, Chosen* c):
 
 
 cdef inline int64_t _stride_at(Layout v, int k, int ndim) noexcept:
-    """Along axis k of a shape of so many axes, to which v is stretched."""
+    """The stride of v along axis k of a shape with ndim axes that v broadcasts to."""
     k -= ndim - v.ndim
     return 0 if k < 0 or v.shape[k] == 1 else v.strides[k]
 
 
 cdef Layout _first_axis(Layout x, object indices):
-    """Entries along the first axis by one vector of numbers, of a tensor whose axes are in any order; None where this does not apply.
-    The other axes of the result lie as they did, behind the first one."""
+    """x[index] along the first axis, for any order of axes in memory; None: does not apply.
+    The other axes keep their order in memory; the first axis is outermost."""
     cdef Layout at, out
     cdef int64_t shape[64]
     cdef int64_t* offsets
-    cdef Chosen c
+    cdef Selection c
     cdef int64_t k
     cdef int i
     cdef bint farthest = True
@@ -169,14 +168,14 @@ cdef Layout _first_axis(Layout x, object indices):
     for i in range(1, x.ndim):
         shape[i] = x.shape[i]
         farthest = farthest and x.strides[i] < x.strides[0]
-    if farthest and is_permuted(x):                           # entries are runs of memory
+    if farthest and is_permuted(x):                           # an entry is one run of memory
         for k in range(at.numel):
             offsets[k] = offsets[k] // x.strides[0]
         out = fresh_strided(x.dtype, x.ndim, shape, x.strides)
         with nogil:
             take_rows(x.data(), offsets, out.data(), at.numel, x.shape[0], x.strides[0] * x.dtype.itemsize)
         return out
-    if x.ndim > 2 and not falling(new_layout(x.storage, x.dtype, x.ndim - 1, x.shape + 1, x.strides + 1, x.offset)):
+    if x.ndim > 2 and not strictly_row_major(new_layout(x.storage, x.dtype, x.ndim - 1, x.shape + 1, x.strides + 1, x.offset)):
         return None
     out = fresh(x.dtype, x.ndim, shape)
     entries_apart(x, offsets, at.numel, out)
@@ -184,12 +183,12 @@ cdef Layout _first_axis(Layout x, object indices):
 
 
 cdef Layout _counted(Layout v, int64_t n):
-    """A vector of numbers of entries, from the end if negative, as numbers from the front; None if there is no such entry."""
+    """An index vector with negative indices made non-negative; None if one is out of range."""
     cdef Layout out = fresh(v.dtype, 1, v.shape)
     cdef const int64_t* given
     cdef int64_t* to = <int64_t*>out.data()
     cdef int64_t k
-    v = in_order(v)
+    v = as_contiguous(v)
     given = <const int64_t*>v.data()
     for k in range(v.numel):
         if given[k] < -n or given[k] >= n:
@@ -199,8 +198,8 @@ cdef Layout _counted(Layout v, int64_t n):
 
 
 cdef Layout _last_axis(Layout x, object indices):
-    """Entries along the last axis by one vector of numbers, of a tensor whose axes are in any order; None where this does not apply.
-    They are neighbours in the result, whose other axes keep their order in memory."""
+    """x[..., index] along the last axis, for any order of axes in memory; None: does not apply.
+    The last axis of the result has stride 1; the other axes keep their order in memory."""
     cdef Layout at, rows, out
     cdef int64_t shape[64]
     cdef int64_t strides[64]
@@ -229,7 +228,7 @@ cdef Layout _last_axis(Layout x, object indices):
         shape[order[i]], strides[order[i]] = x.shape[order[i]], step
         step *= x.shape[order[i]]
     out = fresh_strided(x.dtype, x.ndim, shape, strides)
-    if last == 1 and x.strides[0] == 1 and x.strides[1] == x.shape[0]:     # a column is a run of memory: they are put side by side
+    if last == 1 and x.strides[0] == 1 and x.strides[1] == x.shape[0]:     # columns are contiguous: copy them one by one
         shape[0], shape[1] = at.numel, x.shape[0]
         rows = fresh(x.dtype, 2, shape)
         with nogil:
@@ -237,7 +236,7 @@ cdef Layout _last_axis(Layout x, object indices):
         order[0], order[1] = 1, 0
         write_layout(out, permuted(rows, order))
         return out
-    rows = in_order(permuted(x, order))
+    rows = as_contiguous(permuted(x, order))
     with nogil:
         select_along(rows.data(), <int64_t*>at.data(), out.data(), x.numel // x.shape[last], x.shape[last], at.numel, x.dtype.itemsize)
     return out
@@ -246,19 +245,19 @@ cdef Layout _last_axis(Layout x, object indices):
 cdef Layout _index(Op op, PyObject** slots, Layout target):
     """index(input, indices)"""
     cdef Layout x = some(slots[0]), at, out, mask
-    cdef Chosen c
+    cdef Selection c
     cdef int64_t outer = 1, inner, k
     cdef int64_t* numbers
     cdef int d, i
     if target is not None or x is None:
         return None
     indices = <object>slots[1]
-    if not plain(x) and (stretched(x) or not falling(x)):
+    if not has_default_strides(x) and (is_broadcast(x) or not strictly_row_major(x)):
         return _last_axis(x, indices) if len(indices) == x.ndim > 1 else _first_axis(x, indices)
     if len(indices) == 1 and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
         if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x):
-            return picked(in_order(x), in_order(mask))
+            return picked(as_contiguous(x), as_contiguous(mask))
     at = _offsets(x, indices, &c)
     if at is None:
         return None
@@ -271,7 +270,7 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
         if x.strides[d] > 1:
             for k in range(at.numel):
                 numbers[k] = numbers[k] // x.strides[d]
-        x = in_order(x)
+        x = as_contiguous(x)
         inner = x.strides[d] * x.dtype.itemsize
         with nogil:
             select_along(x.data(), numbers, out.data(), outer, x.shape[d], at.numel, inner)
@@ -285,11 +284,11 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
     """index_put(input, indices, values, accumulate)"""
     cdef Layout x = some(slots[0]), values = some(slots[2]), at, out, mask
     cdef bint accumulate = <object>slots[3] is True
-    cdef Chosen c
+    cdef Selection c
     cdef where_fn f
     cdef int i, k
     indices = <object>slots[1]
-    if x is None or values is None or values.dtype is not x.dtype or not plain(x):
+    if x is None or values is None or values.dtype is not x.dtype or not has_default_strides(x):
         return None
     if accumulate and x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64:
         return None
@@ -305,7 +304,7 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
             f = where_of(x)
             if f == NULL:
                 return None
-            mask = in_order(mask)
+            mask = as_contiguous(mask)
             out = fresh_like(x) if target is None else target
             with nogil:
                 f(<const uint8_t*>mask.data(), values.data(), x.data(), out.data(), x.numel, False, True)
@@ -321,7 +320,7 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
     if values.numel == 1 and not accumulate:
         fill_blocks(&c.blocks, out.data(), <int64_t*>at.data(), values.data(), x.dtype.itemsize)
         return out
-    values = spread(values, c.ndim, c.shape)
+    values = expanded_copy(values, c.ndim, c.shape)
     with nogil:
         if accumulate:
             add_blocks(x.dtype.code, &c.blocks, out.data(), <int64_t*>at.data(), values.data())

@@ -1,4 +1,4 @@
-"""Native forms of interpolation; claygrad/ops/_resample.py says what the taps are."""
+"""Native forms of interpolate; claygrad/ops/_resample.py has the definitions."""
 from libc.math cimport ceil, fabs, floor, floorf
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -16,7 +16,7 @@ cdef extern from "nn/interpolate.hpp" namespace "clay" nogil:
         const int64_t* index
         const void* weight
 
-    ctypedef void (*resample_fn)(const Resampling* axis, const void* x, void* made) noexcept nogil
+    ctypedef void (*resample_fn)(const Resampling* axis, const void* x, void* out) noexcept nogil
 
 ctypedef fused real:
     float
@@ -37,7 +37,7 @@ cdef struct UpsampleBackward:
 
 
 cdef bint _nearest(int64_t n, int64_t out, double scale, bint exact, bint flat, int64_t* index) noexcept:
-    """The one old element that each new one repeats; whether the axis stays as it is."""
+    """Nearest neighbour: the input index of each output element; returns whether all are unchanged."""
     cdef float step = <float>(1.0 / scale) if scale > 0 else <float>n / <float>out
     cdef int64_t i, at
     if not exact and flat and out == n:
@@ -88,25 +88,25 @@ cdef void _taps(int64_t n, int64_t out, int kind, bint align, double scale, int6
 
 
 cdef struct Smooth:
-    # An axis with antialiasing: how far apart new elements stand, by how much the kernel is widened, how far it reaches
+    # An axis with antialiasing: the step between output elements, the widening of the kernel, and its support
     double step, widen, support
 
 
 cdef void _spans(int64_t n, int64_t i, Smooth* s, real* centre, int64_t* low, int64_t* count) noexcept:
-    """The old elements that a new one is made of."""
-    cdef int64_t high, most = 2 * <int64_t>ceil(s.support) + 1
+    """The input elements with nonzero weights for an output element."""
+    cdef int64_t high, largest = 2 * <int64_t>ceil(s.support) + 1
     cdef real support = <real>s.support
     centre[0] = (<real>i + <real>0.5) * <real>s.step
     low[0], high = <int64_t>(centre[0] - support + <real>0.5), <int64_t>(centre[0] + support + <real>0.5)
     low[0] = 0 if low[0] < 0 else low[0]
     high = n if high > n else high
-    count[0] = 0 if high < low[0] else most if high - low[0] > most else high - low[0]
+    count[0] = 0 if high < low[0] else largest if high - low[0] > largest else high - low[0]
 
 
 cdef int64_t _measure(int64_t n, int64_t out, int kind, bint align, double scale, Smooth* s, real unused) noexcept:
-    """How many taps there are at most."""
+    """The max number of weights per output element."""
     cdef real step, centre
-    cdef int64_t i, low, count, most = 0
+    cdef int64_t i, low, count, largest = 0
     if align:
         step = <real>(n - 1) / <real>(out - 1) if out > 1 else 0
     else:
@@ -115,12 +115,12 @@ cdef int64_t _measure(int64_t n, int64_t out, int kind, bint align, double scale
     s.support = <real>(1 if kind == LINEAR else 2) * <real>s.widen
     for i in range(out):
         _spans(n, i, s, &centre, &low, &count)
-        most = count if count > most else most
-    return most
+        largest = count if count > largest else largest
+    return largest
 
 
 cdef void _smoothed(int64_t n, int64_t out, int kind, Smooth* s, int64_t taps, int64_t* index, real* weight) noexcept:
-    """The taps of antialiasing: a kernel as wide as the step between new elements."""
+    """The weights of antialiasing: a kernel as wide as the step between output elements."""
     cdef real centre, x, total, near = <real>(1 / s.widen)
     cdef int64_t i, j, low, count, last
     for i in range(out):
@@ -144,11 +144,11 @@ cdef void _smoothed(int64_t n, int64_t out, int kind, Smooth* s, int64_t taps, i
 
 cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* new, const Arg* mode, bint align, bint smooth,
                        const Arg* given_scales, bint back):
-    """x with its last axes of the sizes `new` instead of `old`, or, back, the other way; or None."""
+    """x resized along its last axes from `old` to `new`; with `back`, the gradient; or None."""
     cdef int kind = _KINDS[mode.value], axis, step, i
     cdef int64_t shape[5]
     cdef Resampling s
-    cdef Layout index, weight = None, made
+    cdef Layout index, weight = None, result
     cdef double scale
     cdef object scales = <object>given_scales.given
     cdef const char* name = "back" if back else "apply"
@@ -160,10 +160,10 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
     wide.step = wide.widen = wide.support = 1
     for i in range(x.ndim):
         shape[i] = x.shape[i]
-    made = x
+    result = x
     for i in range(dims):
         before, after = before * old[i], after * new[i]
-    shrinks = after < before if not back else before < after          # then the first axis first: whole rows are left out
+    shrinks = after < before if not back else before < after          # shrink the first axis first, which skips whole rows
     for step in range(dims):
         axis = step if shrinks else dims - 1 - step
         scale = 0
@@ -207,43 +207,43 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
                 s.outer *= shape[i]
             elif i > 2 + axis:
                 s.inner *= shape[i]
-        x = made
-        made = fresh(x.dtype, x.ndim, shape)
+        x = result
+        result = fresh(x.dtype, x.ndim, shape)
         with nogil:
-            (<resample_fn>find("resample", name, x.dtype.code))(&s, x.data(), made.data())
-    return made
+            (<resample_fn>find("resample", name, x.dtype.code))(&s, x.data(), result.data())
+    return result
 
 
-cdef Layout _own(Layout made, Layout x):
-    """A result of its own memory."""
-    if made is x:
-        made = fresh(x.dtype, x.ndim, x.shape)
-        memcpy(made.data(), x.data(), x.numel * x.dtype.itemsize)
-    return made
+cdef Layout _own(Layout out, Layout x):
+    """The result, copied if it is x itself."""
+    if out is x:
+        out = fresh(x.dtype, x.ndim, x.shape)
+        memcpy(out.data(), x.data(), x.numel * x.dtype.itemsize)
+    return out
 
 
 cdef Layout _upsample(Op op, Upsample* a):
-    cdef Layout x = <Layout>a.input.layout, made
+    cdef Layout x = <Layout>a.input.layout, out
     cdef int i, dims = x.ndim - 2
     if a.size.value != dims:
         return None
     for i in range(dims):
         if a.size.ints[i] < 1:
             return None
-    made = _resampled(x, dims, x.shape + 2, a.size.ints, &a.mode, a.align.value, a.antialias.value, &a.scales, False)
-    return None if made is None else _own(made, x)
+    out = _resampled(x, dims, x.shape + 2, a.size.ints, &a.mode, a.align.value, a.antialias.value, &a.scales, False)
+    return None if out is None else _own(out, x)
 
 
 cdef Layout _upsample_back(Op op, UpsampleBackward* a):
-    cdef Layout g = <Layout>a.grad_output.layout, made
+    cdef Layout g = <Layout>a.grad_output.layout, out
     cdef int i
     if a.shape.value != g.ndim:
         return None
     for i in range(g.ndim):
         if a.shape.ints[i] < 1 or i < 2 and a.shape.ints[i] != g.shape[i]:
             return None
-    made = _resampled(g, g.ndim - 2, a.shape.ints + 2, g.shape + 2, &a.mode, a.align.value, a.antialias.value, &a.scales, True)
-    return None if made is None else _own(made, g)
+    out = _resampled(g, g.ndim - 2, a.shape.ints + 2, g.shape + 2, &a.mode, a.align.value, a.antialias.value, &a.scales, True)
+    return None if out is None else _own(out, g)
 
 
 offer_one("upsample", <one_t>_upsample,

@@ -1,5 +1,5 @@
-"""What pooling, normalisation, convolution and resampling come to in their common case: the arguments put in the places of the
-operation behind them (`parts` of the declaration), without a Python frame. None: the declared function does it."""
+"""Native forms of composites: pooling, normalisation, convolution and interpolation. They pass their arguments to the operation
+behind them (`parts` of the declaration) without a Python frame. None: the declared function runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -13,7 +13,7 @@ from claygrad.core.data.scalar cimport cast_between
 from claygrad.core.dispatch.convert_half cimport wide_half
 from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, reals_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
-from claygrad.core.dispatch.registry cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_composite_slots
 
 cdef object _view(str name, object x, object dim):
     cdef PyObject* slots[2]
@@ -22,7 +22,7 @@ cdef object _view(str name, object x, object dim):
 
 
 cdef inline object _lifted(object x):
-    """A line as a plane of height 1: that is what PyTorch pools, and gives a view of."""
+    """(N, C, L) as (N, C, 1, L): PyTorch pools that, and returns a view of the result."""
     return _view("unsqueeze", x, -2)
 
 
@@ -57,7 +57,7 @@ cdef bint _window(PyObject** slots, int dims, Window* w, bint dilated):
 
 
 cdef bint _line_fits(Layout x, Window* w) noexcept:
-    """Whether nothing is refused about the windows of a line, (C, L) or (N, C, L)."""
+    """Whether the arguments for a 1-d input, (C, L) or (N, C, L), are valid."""
     cdef int64_t k = w.kernel[0], p = w.padding[0], n
     if x.ndim != 2 and x.ndim != 3 or k < 1 or w.stride[0] < 1 or w.dilation[0] < 1 or p < 0 or p > k // 2:
         return False
@@ -66,11 +66,11 @@ cdef bint _line_fits(Layout x, Window* w) noexcept:
 
 
 cdef object _max_pool(Op op, PyObject** slots):
-    """(input, kernel_size, stride, padding, dilation, ceil_mode[, return_indices]); parts: without places, with them"""
+    """(input, kernel_size, stride, padding, dilation, ceil_mode[, return_indices]); parts: without indices, with them"""
     cdef int dims = <int>op.name[8] - 48
     cdef Window w
     cdef Layout x = floats_at(slots[0])
-    cdef bint places = len(op.name) > 10 or op.n_params == 7 and <object>slots[6] is True
+    cdef bint with_indices = len(op.name) > 10 or op.n_params == 7 and <object>slots[6] is True
     cdef bint recorded = recording(slots[0])
     if x is None or x.ndim != dims + 1 and x.ndim != dims + 2 or not _window(slots, dims, &w, True):
         return None
@@ -78,14 +78,14 @@ cdef object _max_pool(Op op, PyObject** slots):
     if dims == 1:
         if not _line_fits(x, &w):
             return None
-        if places or requires(<Tensor>slots[0]):
-            made = _run(op.parts[1 if places or recorded else 0],
+        if with_indices or requires(<Tensor>slots[0]):
+            out = _run(op.parts[1 if with_indices or recorded else 0],
                         [_lifted(<object>slots[0]), (1, w.kernel[0]), (1, w.stride[0]), (0, w.padding[0]), (1, w.dilation[0]), ceil])
-            return (_lowered(made[0]), _lowered(made[1])) if places else _lowered(made[0] if recorded else made)
-    made = _run(op.parts[1 if places or recorded else 0],
+            return (_lowered(out[0]), _lowered(out[1])) if with_indices else _lowered(out[0] if recorded else out)
+    out = _run(op.parts[1 if with_indices or recorded else 0],
                 [<object>slots[0], tuple_of(dims, w.kernel), tuple_of(dims, w.stride), tuple_of(dims, w.padding),
                  tuple_of(dims, w.dilation), ceil])
-    return made[0] if recorded and not places else made
+    return out[0] if recorded and not with_indices else out
 
 
 cdef object _avg_pool(Op op, PyObject** slots):
@@ -106,7 +106,7 @@ cdef object _avg_pool(Op op, PyObject** slots):
 
 
 cdef bint _sizes(Layout x, object given, int dims, int64_t* size):
-    """The wanted size of every axis, None keeping that of the input."""
+    """The output size of every axis; None: that of the input."""
     cdef int i
     if not isinstance(given, (tuple, list)):
         if not ints_at(given, dims, size):
@@ -127,7 +127,7 @@ cdef bint _sizes(Layout x, object given, int dims, int64_t* size):
 
 
 cdef bint _whole(Layout x, int dims) noexcept:
-    """Whether it has planes of so many axes, none of size 0 but the examples."""
+    """Whether it has `dims` spatial axes, and no axis but the batch is empty."""
     cdef int i
     if x.ndim != dims + 1 and x.ndim != dims + 2:
         return False
@@ -138,7 +138,7 @@ cdef bint _whole(Layout x, int dims) noexcept:
 
 
 cdef object _shared_means(object input, int ndim, int dims, const int64_t* size, object shares, object mean):
-    """The means of windows that share out the last axes, by one of two operations."""
+    """Adaptive average pooling, by one of two operations."""
     cdef bint one = True
     cdef int i
     for i in range(dims):
@@ -154,7 +154,7 @@ cdef object _shared_means(object input, int ndim, int dims, const int64_t* size,
 
 
 cdef object _adaptive_avg_pool(Op op, PyObject** slots):
-    """(input, output_size); parts: the means of shares, mean"""
+    """(input, output_size); parts: adaptive pooling, mean"""
     cdef int dims = <int>op.name[17] - 48
     cdef int64_t size[3]
     cdef Layout x = floats_at(slots[0])
@@ -167,15 +167,15 @@ cdef object _adaptive_max_pool(Op op, PyObject** slots):
     """(input, output_size[, return_indices])"""
     cdef int dims = <int>op.name[17] - 48
     cdef int64_t size[3]
-    cdef bint places = len(op.name) > 19 or op.n_params == 2 or <object>slots[2] is True
+    cdef bint with_indices = len(op.name) > 19 or op.n_params == 2 or <object>slots[2] is True
     cdef Layout x = floats_at(slots[0])
     if x is None or not _whole(x, dims) or not _sizes(x, <object>slots[1], dims, size):
         return None
     if dims == 1:
-        made = _run(op.parts[0], [_lifted(<object>slots[0]), (1, size[0])])
-        return (_lowered(made[0]), _lowered(made[1])) if places else _lowered(made[0])
-    made = _run(op.parts[0], [<object>slots[0], tuple_of(dims, size)])
-    return made if places else made[0]
+        out = _run(op.parts[0], [_lifted(<object>slots[0]), (1, size[0])])
+        return (_lowered(out[0]), _lowered(out[1])) if with_indices else _lowered(out[0])
+    out = _run(op.parts[0], [<object>slots[0], tuple_of(dims, size)])
+    return out if with_indices else out[0]
 
 
 # --- normalisation --------------------------------------------------------------------------------------------------------------
@@ -214,15 +214,15 @@ cdef object _rms_norm(Op op, PyObject** slots):
 cdef object _group_norm(Op op, PyObject** slots):
     """(input, num_groups, weight, bias, eps[, cudnn_enabled])"""
     cdef Layout x = floats_at(slots[0])
-    cdef int64_t groups, places
+    cdef int64_t groups, positions
     if x is None or x.ndim < 2 or x.numel == 0 or not int_at(<object>slots[1], &groups) or groups < 1 or x.shape[1] % groups:
         return None
-    places = x.numel // (x.shape[0] * x.shape[1])
-    if x.shape[0] * x.shape[1] // groups * places == 1:
+    positions = x.numel // (x.shape[0] * x.shape[1])
+    if x.shape[0] * x.shape[1] // groups * positions == 1:
         return None
     if not vector_or_none(slots[2], x, x.shape[1]) or not vector_or_none(slots[3], x, x.shape[1]):
         return None
-    return (<tuple>_run(op.parts[0], [<object>slots[0], <object>slots[2], <object>slots[3], x.shape[0], x.shape[1], places, groups,
+    return (<tuple>_run(op.parts[0], [<object>slots[0], <object>slots[2], <object>slots[3], x.shape[0], x.shape[1], positions, groups,
                                       <object>slots[4]]))[0]
 
 
@@ -253,14 +253,14 @@ cdef int _move(Tensor running, Layout new, double factor, double momentum) excep
 
 
 cdef object _batch_norm(Op op, PyObject** slots):
-    """The forms of batch_norm: in nn.functional the running moments come before weight and bias"""
+    """Both signatures of batch_norm: in nn.functional the running statistics come before weight and bias"""
     cdef Layout x = reals_at(slots[0]), like, wide
     cdef bint functional = op.n_params == 8 and op.params[1] == "running_mean"
     cdef PyObject** weights = slots + (3 if functional else 1)
     cdef PyObject** moments = slots + (1 if functional else 3)
     cdef int64_t count, i
     cdef double momentum, eps
-    cdef tuple made
+    cdef tuple out
     if x is None or x.ndim < 2 or x.numel == 0 or type(<object>slots[6]) is not float or type(<object>slots[7]) is not float:
         return None
     like = x
@@ -279,16 +279,16 @@ cdef object _batch_norm(Op op, PyObject** slots):
             return None
     if (<object>moments[0] is None) != (<object>moments[1] is None) or training is not True and <object>moments[0] is None:
         return None
-    made = <tuple>_run(op.parts[0], [<object>slots[0], <object>weights[0], <object>weights[1], <object>moments[0],
+    out = <tuple>_run(op.parts[0], [<object>slots[0], <object>weights[0], <object>weights[1], <object>moments[0],
                                      <object>moments[1], training, <object>slots[7]])
     if training is True and <object>moments[0] is not None:
-        _move(<Tensor>moments[0], (<Tensor>made[1]).layout, 1.0, momentum)
-        _move(<Tensor>moments[1], (<Tensor>made[3]).layout, <double>count / <double>(count - 1), momentum)
-    return made[:3] if op.name == "native_batch_norm" else made[0]
+        _move(<Tensor>moments[0], (<Tensor>out[1]).layout, 1.0, momentum)
+        _move(<Tensor>moments[1], (<Tensor>out[3]).layout, <double>count / <double>(count - 1), momentum)
+    return out[:3] if op.name == "native_batch_norm" else out[0]
 
 
 cdef Layout _repeated(PyObject* slot, Layout x, int64_t examples):
-    """A vector so many times in a row; None for None."""
+    """A vector repeated n times; None for None."""
     cdef Layout v, out
     cdef int64_t n, i
     if <object>slot is None:
@@ -302,7 +302,7 @@ cdef Layout _repeated(PyObject* slot, Layout x, int64_t examples):
 
 
 cdef int _move_by_mean(Tensor running, Layout new, int64_t examples, double factor, double momentum) except -1:
-    """As _move, by the mean over the examples."""
+    """As _move, with the mean over the batch."""
     cdef int64_t i, k, n = running.layout.numel
     cdef double sum
     begin_write(running)
@@ -323,13 +323,13 @@ cdef inline object _tensor(Layout v):
 
 
 cdef object _instance_norm(Op op, PyObject** slots):
-    """(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps), where nothing is recorded; parts: of a
-    batch, whose channels are those of all examples"""
+    """(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps), if nothing is recorded; parts: batch norm
+    of the input as one example with N * C channels"""
     cdef Layout x = floats_at(slots[0])
     cdef int64_t shape[16]
-    cdef int64_t places, i
+    cdef int64_t positions, i
     cdef double momentum
-    cdef tuple made
+    cdef tuple result
     cdef PyObject* view[3]
     if x is None or not 3 <= x.ndim <= 16 or x.numel == 0 or <object>slots[5] is not True:
         return None
@@ -341,8 +341,8 @@ cdef object _instance_norm(Op op, PyObject** slots):
     for i in range(1, 5):
         if not vector_or_none(slots[i], x, x.shape[1]):
             return None
-    places = x.numel // (x.shape[0] * x.shape[1])
-    if places == 1 or (<object>slots[1] is None) != (<object>slots[2] is None):
+    positions = x.numel // (x.shape[0] * x.shape[1])
+    if positions == 1 or (<object>slots[1] is None) != (<object>slots[2] is None):
         return None
     momentum = <object>slots[6]
     shape[0], shape[1] = 1, x.shape[0] * x.shape[1]
@@ -351,12 +351,12 @@ cdef object _instance_norm(Op op, PyObject** slots):
     size = tuple_of(x.ndim, shape)
     view[0], view[1], view[2] = slots[0], <PyObject*>size, <PyObject*>None
     flat = call_view(find_op("view"), view)
-    made = <tuple>_run(op.parts[0], [flat, _tensor(_repeated(slots[3], x, x.shape[0])), _tensor(_repeated(slots[4], x, x.shape[0])),
-                                     None, None, True, <object>slots[7]])
+    result = <tuple>_run(op.parts[0], [flat, _tensor(_repeated(slots[3], x, x.shape[0])), _tensor(_repeated(slots[4], x, x.shape[0])),
+                                       None, None, True, <object>slots[7]])
     if <object>slots[1] is not None:
-        _move_by_mean(<Tensor>slots[1], (<Tensor>made[1]).layout, x.shape[0], 1.0, momentum)
-        _move_by_mean(<Tensor>slots[2], (<Tensor>made[3]).layout, x.shape[0], <double>places / <double>(places - 1), momentum)
-    out = made[0]
+        _move_by_mean(<Tensor>slots[1], (<Tensor>result[1]).layout, x.shape[0], 1.0, momentum)
+        _move_by_mean(<Tensor>slots[2], (<Tensor>result[3]).layout, x.shape[0], <double>positions / <double>(positions - 1), momentum)
+    out = result[0]
     size = x.shape_tuple()
     view[0], view[1] = <PyObject*>out, <PyObject*>size
     return call_view(find_op("view"), view)
@@ -364,12 +364,12 @@ cdef object _instance_norm(Op op, PyObject** slots):
 
 # --- convolution -------------------------------------------------------------------------------------------------------------------
 cdef object _each(object value, int dims):
-    """An int for all axes as one for each."""
+    """An int as a tuple with one value per axis."""
     return (value,) * dims if isinstance(value, int) else value
 
 
 cdef object _padded_same(Layout weight, object stride, object dilation, int dims):
-    """How much padding keeps the size, where it is as much at both ends; or None."""
+    """padding='same' as a number, if it is equal on both sides; or None."""
     cdef int64_t steps[3]
     cdef int64_t gaps[3]
     cdef int64_t pads[3]
@@ -415,11 +415,11 @@ cdef object _conv_transpose(Op op, PyObject** slots):
                               <object>slots[6]])
 
 
-# --- another size ---------------------------------------------------------------------------------------------------------------------
+# --- interpolate ---------------------------------------------------------------------------------------------------------------------
 cdef dict _AXES = {"nearest": 0, "nearest-exact": 0, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": 0}
 
 cdef object _interpolate(Op op, PyObject** slots):
-    """(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias); parts: by taps, the two of areas"""
+    """(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias); parts: by weights; two for mode 'area'"""
     cdef Layout x = floats_at(slots[0])
     cdef int64_t areas[3]
     cdef int dims, axes
@@ -456,15 +456,15 @@ cdef object _interpolate(Op op, PyObject** slots):
     return _run(op.parts[0], [<object>slots[0], sizes, mode, bool(align), False, scales])
 
 
-offer_short("max_pool", _max_pool)
-offer_short("avg_pool", _avg_pool)
-offer_short("adaptive_avg_pool", _adaptive_avg_pool)
-offer_short("adaptive_max_pool", _adaptive_max_pool)
-offer_short("layer_norm", _layer_norm)
-offer_short("rms_norm", _rms_norm)
-offer_short("group_norm", _group_norm)
-offer_short("batch_norm", _batch_norm)
-offer_short("instance_norm", _instance_norm)
-offer_short("conv", _conv)
-offer_short("conv_transpose", _conv_transpose)
-offer_short("interpolate", _interpolate)
+offer_composite_slots("max_pool", _max_pool)
+offer_composite_slots("avg_pool", _avg_pool)
+offer_composite_slots("adaptive_avg_pool", _adaptive_avg_pool)
+offer_composite_slots("adaptive_max_pool", _adaptive_max_pool)
+offer_composite_slots("layer_norm", _layer_norm)
+offer_composite_slots("rms_norm", _rms_norm)
+offer_composite_slots("group_norm", _group_norm)
+offer_composite_slots("batch_norm", _batch_norm)
+offer_composite_slots("instance_norm", _instance_norm)
+offer_composite_slots("conv", _conv)
+offer_composite_slots("conv_transpose", _conv_transpose)
+offer_composite_slots("interpolate", _interpolate)

@@ -16,8 +16,8 @@ cdef extern from "linalg/linalg.hpp" namespace "clay" nogil:
     ctypedef bint (*linalg_fn)(const LinearAlgebra* job) noexcept nogil
 
 cdef enum:
-    MOST = 4096                          # rows or columns: above, LAPACK
-    MOST_VALUES = 1024                   # and for values without vectors
-    MOST_TURNED = 512                    # with vectors, which rotations turn
-    MOST_TURNED_WIDE = 256               # of float64
+    MAX_SIZE = 4096                          # rows or columns: above, LAPACK
+    MAX_VALUES = 1024                   # for eigenvalues or singular values only
+    MAX_ROTATED = 512                    # with vectors, computed by rotations
+    MAX_ROTATED_F64 = 256               # of float64
 cdef bint all_finite(Layout v) noexcept

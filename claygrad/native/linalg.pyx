@@ -1,4 +1,4 @@
-"""Linear algebra over stacks of small matrices. What has no answer, and what is empty, is left to the reference forwards."""
+"""Native forms of linear algebra for batches of small matrices. Singular and empty inputs are left to the reference."""
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.op cimport Op
@@ -11,7 +11,7 @@ from claygrad.core.dispatch.guard cimport Arg, is_none, one_t, several_t
 from claygrad.core.dispatch.registry cimport offer_one, offer_several
 
 cdef enum:
-    RELEASE = 512                        # elements above which the interpreter is let go
+    RELEASE = 512                        # elements above which the interpreter lock is released
     LONG = 8                             # times as long as wide: worth QR factors first
 
 ctypedef fused real:
@@ -21,17 +21,17 @@ ctypedef fused real:
 cdef struct Pinv:
     Arg input, atol, rtol, hermitian
 
-cdef double SURE = 0.5                   # of the limit of what counts as a zero
+cdef double SURE = 0.5                   # safety factor for the rank test of lstsq
 
 
 cdef bint _take(Matrices* into, Layout v, bint long=False) noexcept:
-    """Whether a kernel can read it: matrices, the same way from each to the next. One side may be any length if `long`."""
+    """Whether a kernel can read it: a batch of matrices with one batch stride. With `long`, one side may be of any length."""
     cdef int i
     cdef int64_t step = 0, next = 0, rows, columns
     if v.ndim < 2 or v.numel == 0:
         return False
     rows, columns = v.shape[v.ndim - 2], v.shape[v.ndim - 1]
-    if max(rows, columns) > MOST and (not long or rows * columns > MOST * MOST):
+    if max(rows, columns) > MAX_SIZE and (not long or rows * columns > MAX_SIZE * MAX_SIZE):
         return False
     for i in range(v.ndim - 3, -1, -1):
         if v.shape[i] == 1:
@@ -48,8 +48,8 @@ cdef bint _take(Matrices* into, Layout v, bint long=False) noexcept:
     return True
 
 
-cdef inline int64_t _most_turned(Layout a) noexcept:
-    return MOST_TURNED if a.dtype.code == F32 else MOST_TURNED_WIDE
+cdef inline int64_t _max_rotated(Layout a) noexcept:
+    return MAX_ROTATED if a.dtype.code == F32 else MAX_ROTATED_F64
 
 
 cdef bint _begin(LinearAlgebra* job, Layout a, bint long=False) noexcept:
@@ -63,8 +63,8 @@ cdef bint _begin(LinearAlgebra* job, Layout a, bint long=False) noexcept:
     return True
 
 
-cdef Layout _made(Layout like, Matrices* into, int64_t rows, int64_t columns, bint by_columns):
-    """Room for matrices of this size in the batch of another, in rows or in columns."""
+cdef Layout _new_matrices(Layout like, Matrices* into, int64_t rows, int64_t columns, bint by_columns):
+    """New matrices of this size with the batch shape of `like`, row-major or column-major."""
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i, ndim = like.ndim
@@ -86,7 +86,7 @@ cdef Layout _made(Layout like, Matrices* into, int64_t rows, int64_t columns, bi
 
 
 cdef Layout _of_batch(Layout like, int64_t more, dtype kind):
-    """One number for each matrix, or `more` of them."""
+    """A new tensor with one element per matrix, or `more`."""
     cdef int64_t shape[64]
     cdef int i
     for i in range(like.ndim - 2):
@@ -96,29 +96,29 @@ cdef Layout _of_batch(Layout like, int64_t more, dtype kind):
 
 
 cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=True) except -1:
-    """Whether it was done, and (if strict) no matrix was found wanting."""
+    """Run the kernel; returns whether it ran, and (if strict) no matrix was singular."""
     cdef linalg_fn f = <linalg_fn>op.kernels[code]
     cdef int32_t* at
     cdef int64_t i
-    cdef bint made
+    cdef bint done
     if f == NULL:
         return False
     if info is not None:
         job.info = <int32_t*>info.data()
     if job.count * job.m * job.n > RELEASE:
         with nogil:
-            made = f(job)
+            done = f(job)
     else:
-        made = f(job)
-    if made and strict and info is not None:
+        done = f(job)
+    if done and strict and info is not None:
         at = <int32_t*>info.data()
         for i in range(info.numel):
             if at[i]:
                 return False
-    return made
+    return done
 
 
-cdef bint _alike(Layout a, Layout b) noexcept:
+cdef bint _same_batch(Layout a, Layout b) noexcept:
     """Whether two stacks have one batch."""
     cdef int i
     if a.ndim != b.ndim:
@@ -130,7 +130,7 @@ cdef bint _alike(Layout a, Layout b) noexcept:
 
 
 cdef bint _nothing(Layout a) noexcept:
-    """Matrices without rows and columns."""
+    """Empty matrices."""
     return a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0
 
 
@@ -177,7 +177,7 @@ cdef list _cholesky(Op op, Cholesky* given):
     cdef LinearAlgebra job
     if not _begin(&job, a) or job.m != job.n:
         return None
-    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    out, info = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
     job.upper = given.upper.value
     return [out, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
 
@@ -194,7 +194,7 @@ cdef Layout _old_cholesky(Op op, Cholesky* given):
         return None
     if not _begin(&job, a) or job.m != job.n:
         return None
-    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    out, info = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
     job.upper = given.upper.value
     return out if _run(op, &job, a.dtype.code, info) else None
 
@@ -205,7 +205,7 @@ cdef list _lu(Op op, Lu* given):
     cdef int64_t i
     if not _begin(&job, a):
         return None
-    out, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
+    out, info = _new_matrices(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
     pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
     if given.pivot.value:
         job.pivots = <int32_t*>pivots.data()
@@ -220,7 +220,7 @@ cdef list _lu_parts(Op op, Lu* given):
     cdef LinearAlgebra job
     if not _begin(&job, a):
         return None
-    factors, info = _made(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
+    factors, info = _new_matrices(a, &job.x, job.m, job.n, True), _of_batch(a, -1, of_code(I32))
     pivots = _of_batch(a, min(job.m, job.n), of_code(I32))
     job.pivots = <int32_t*>pivots.data() if given.pivot.value else NULL
     if not _run(op, &job, a.dtype.code, info, False):
@@ -234,12 +234,12 @@ cdef list _lu_unpack(Op op, LuUnpack* given):
 
 
 cdef list _parts(Layout a, Layout pivots):
-    """P, L and U from the one matrix that holds L and U, and the rows exchanged; P is empty without them."""
+    """P, L and U from the packed LU matrix and the pivots; P is empty without pivots."""
     cdef LinearAlgebra job
     cdef Layout P, L, U, wrong = None
     cdef linalg_fn f
     cdef int64_t i, none = 0
-    cdef bint made
+    cdef bint done
     if not _begin(&job, a):
         return None
     job.k = min(job.m, job.n)
@@ -247,17 +247,17 @@ cdef list _parts(Layout a, Layout pivots):
     if pivots is not None:
         if pivots.ndim != a.ndim - 1 or pivots.numel != job.count * job.k:
             return None
-        P, wrong = _made(a, &job.x, job.m, job.m, False), _of_batch(a, -1, of_code(I32))
+        P, wrong = _new_matrices(a, &job.x, job.m, job.m, False), _of_batch(a, -1, of_code(I32))
         job.pivots, job.info = <int32_t*>pivots.data(), <int32_t*>wrong.data()
-    L, U = _made(a, &job.y, job.m, job.k, False), _made(a, &job.b, job.k, job.n, False)
+    L, U = _new_matrices(a, &job.y, job.m, job.k, False), _new_matrices(a, &job.b, job.k, job.n, False)
     f = <linalg_fn>find("linalg", "parts", a.dtype.code)
     with nogil:
-        made = f(&job)
+        done = f(&job)
     if wrong is not None:
         for i in range(wrong.numel):
             if (<int32_t*>wrong.data())[i]:
                 return None
-    return [P, L, U] if made else None
+    return [P, L, U] if done else None
 
 
 cdef Layout _det(Op op, Inverse* given):
@@ -289,8 +289,8 @@ cdef list _qr(Op op, Qr* given):
     if not _begin(&job, a, not full):
         return None
     job.k = job.m if full else min(job.m, job.n)
-    Q = fresh(a.dtype, 1, &none) if alone else _made(a, &job.x, job.m, job.k, True)
-    R = _made(a, &job.y, job.k, job.n, True)
+    Q = fresh(a.dtype, 1, &none) if alone else _new_matrices(a, &job.x, job.m, job.k, True)
+    R = _new_matrices(a, &job.y, job.k, job.n, True)
     return [Q, R] if _run(op, &job, a.dtype.code, None) else None
 
 
@@ -301,13 +301,13 @@ cdef list _singular(Op op, Svd* given):
     cdef int64_t less
     if _nothing(a):
         return [_empty_like(a, a.ndim), _empty_like(a, a.ndim - 1), _empty_like(a, a.ndim)]
-    if not _begin(&job, a) or (max(job.m, job.n) if full else min(job.m, job.n)) > _most_turned(a):
+    if not _begin(&job, a) or (max(job.m, job.n) if full else min(job.m, job.n)) > _max_rotated(a):
         return None
     less = min(job.m, job.n)
     job.k = max(job.m, job.n) if full else less
     S, info = _of_batch(a, less, a.dtype), _of_batch(a, -1, of_code(I32))
-    U = _made(a, &job.x, job.m, job.m if full else less, True)
-    V = _made(a, &job.y, job.n if full else less, job.n, False)
+    U = _new_matrices(a, &job.x, job.m, job.m if full else less, True)
+    V = _new_matrices(a, &job.y, job.n if full else less, job.n, False)
     job.b.data, job.b.step = S.data(), less
     return [U, S, V] if _run(op, &job, a.dtype.code, info) else None
 
@@ -331,7 +331,7 @@ cdef Layout _tall(Layout a):
     if not _begin(&job, new_layout(a.storage, a.dtype, n, shape, strides, a.offset), True):
         return a
     job.k = job.n
-    R = _made(a, &job.y, job.n, job.n, True)
+    R = _new_matrices(a, &job.y, job.n, job.n, True)
     f = <linalg_fn>find("linalg", "qr", a.dtype.code)
     with nogil:
         done = f(&job)
@@ -341,7 +341,7 @@ cdef Layout _tall(Layout a):
 cdef Layout _svdvals(Op op, Svdvals* given):
     cdef Layout a = _tall(<Layout>given.A.layout), S, info
     cdef LinearAlgebra job
-    if not _begin(&job, a) or min(job.m, job.n) > MOST_VALUES:
+    if not _begin(&job, a) or min(job.m, job.n) > MAX_VALUES:
         return None
     job.k = min(job.m, job.n)
     S, info = _of_batch(a, job.k, a.dtype), _of_batch(a, -1, of_code(I32))
@@ -361,13 +361,13 @@ cdef Layout _pinv(Op op, Pinv* given):
     cdef int d
     if type(<object>given.atol.given) is not float or type(<object>given.rtol.given) is not float:
         return None
-    if not _begin(&job, a) or min(job.m, job.n) > _most_turned(a):
+    if not _begin(&job, a) or min(job.m, job.n) > _max_rotated(a):
         return None
     atol, rtol = <object>given.atol.given, <object>given.rtol.given
     job.k = less = min(job.m, job.n)
     S, info = _of_batch(a, less, a.dtype), _of_batch(a, -1, of_code(I32))
-    U = _made(a, &job.x, job.m, less, True)
-    V = _made(a, &job.y, less, job.n, False)
+    U = _new_matrices(a, &job.x, job.m, less, True)
+    V = _new_matrices(a, &job.y, less, job.n, False)
     job.b.data, job.b.step = S.data(), less
     if not _run(op, &job, a.dtype.code, info):
         return None
@@ -405,7 +405,7 @@ cdef void _scale(real* column, int64_t n, real value, real largest, double atol,
 cdef Layout _eigvalsh(Op op, Eigh* given):
     cdef Layout a = <Layout>given.input.layout, values, info
     cdef LinearAlgebra job
-    if not _begin(&job, a) or job.m != job.n or job.n > MOST_VALUES:
+    if not _begin(&job, a) or job.m != job.n or job.n > MAX_VALUES:
         return None
     values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
     job.y.data, job.y.step, job.upper = values.data(), job.n, given.UPLO.value == 1
@@ -415,26 +415,26 @@ cdef Layout _eigvalsh(Op op, Eigh* given):
 cdef list _symmetric(Op op, Eigh* given):
     cdef Layout a = <Layout>given.input.layout, values, V, info
     cdef LinearAlgebra job
-    if not _begin(&job, a) or job.m != job.n or job.n > _most_turned(a):
+    if not _begin(&job, a) or job.m != job.n or job.n > _max_rotated(a):
         return None
     values, info = _of_batch(a, job.n, a.dtype), _of_batch(a, -1, of_code(I32))
-    V = _made(a, &job.x, job.n, job.n, True)
+    V = _new_matrices(a, &job.x, job.n, job.n, True)
     job.y.data, job.y.step, job.upper = values.data(), job.n, given.UPLO.value == 1
     return [values, V] if _run(op, &job, a.dtype.code, info) else None
 
 
 # --- systems -----------------------------------------------------------------------------------------------------------------
 cdef bint _system(LinearAlgebra* job, Layout a, Layout b) noexcept:
-    """Square matrices, and for each a right-hand side of their rows."""
-    if not _begin(job, a) or job.m != job.n or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.n:
+    """Read square matrices and a right-hand side for each."""
+    if not _begin(job, a) or job.m != job.n or not _same_batch(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 2] != job.n:
         return False
     job.k = b.shape[b.ndim - 1]
     return True
 
 
 cdef bint _from_right(LinearAlgebra* job, Layout a, Layout b) noexcept:
-    """x a = b as the system of the matrices transposed."""
-    if not _begin(job, a) or job.m != job.n or not _alike(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 1] != job.n:
+    """Read x a = b as the transposed system."""
+    if not _begin(job, a) or job.m != job.n or not _same_batch(a, b) or not _take(&job.b, b) or b.shape[b.ndim - 1] != job.n:
         return False
     job.k = b.shape[b.ndim - 2]
     job.a.row, job.a.column = job.a.column, job.a.row
@@ -455,7 +455,7 @@ cdef list _solve(Op op, Solve* given):
         b = new_layout(b.storage, b.dtype, 2, shape, strides, b.offset)
     if not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
-    out, info = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, False), _of_batch(a, -1, of_code(I32))
+    out, info = _new_matrices(b, &job.x, job.k if right else job.n, job.n if right else job.k, False), _of_batch(a, -1, of_code(I32))
     if right:
         job.x.row, job.x.column = 1, job.n
     if not _run(op, &job, a.dtype.code, info, given.check_errors.value):
@@ -468,7 +468,7 @@ cdef list _inverse(Op op, Inverse* given):
     cdef LinearAlgebra job
     if not _begin(&job, a) or job.m != job.n:
         return None
-    out, info = _made(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
+    out, info = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
     return [out, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
 
 
@@ -486,7 +486,7 @@ cdef Layout _triangular(Op op, Triangular* given):
     elif not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
     job.upper, job.unit = (given.upper.value) != right, given.unitriangular.value
-    out = _made(b, &job.x, job.k if right else job.n, job.n if right else job.k, True)
+    out = _new_matrices(b, &job.x, job.k if right else job.n, job.n if right else job.k, True)
     if right:
         job.x.row, job.x.column = job.k, 1
     return out if _run(op, &job, a.dtype.code, None) else None
@@ -499,16 +499,16 @@ cdef list _triangular_pair(Op op, TriangularPair* given):
     global _told
     cdef Layout b = <Layout>given.input.layout, a = <Layout>given.A.layout, out
     cdef LinearAlgebra job
-    cdef bint turned = given.transpose.value
+    cdef bint transposed = given.transpose.value
     if not _told:                                  # the declaration says, once, that there is a better one
         _told = True
         return None
     if b.numel == 0 or not _system(&job, a, b):
         return None
-    if turned:
+    if transposed:
         job.a.row, job.a.column = job.a.column, job.a.row
-    job.upper, job.unit = (given.upper.value) != turned, given.unitriangular.value
-    out = _made(b, &job.x, job.n, job.k, False)
+    job.upper, job.unit = (given.upper.value) != transposed, given.unitriangular.value
+    out = _new_matrices(b, &job.x, job.n, job.k, False)
     return [out, copied(a)] if _run(op, &job, a.dtype.code, None) else None
 
 
@@ -518,7 +518,7 @@ cdef Layout _lu_solve(Op op, LuSolve* given):
     cdef LinearAlgebra job
     if b.numel == 0 or not _system(&job, a, b) or pivots.ndim != a.ndim - 1 or pivots.numel != job.count * job.n:
         return None
-    out, wrong = _made(b, &job.x, job.n, job.k, True), _of_batch(b, -1, of_code(I32))
+    out, wrong = _new_matrices(b, &job.x, job.n, job.k, True), _of_batch(b, -1, of_code(I32))
     job.pivots, job.upper = <int32_t*>pivots.data(), given.adjoint.value
     return out if _run(op, &job, a.dtype.code, wrong) else None
 
@@ -530,7 +530,7 @@ cdef Layout _cholesky_solve(Op op, CholeskySolve* given):
         return _empty_like(b, 2)
     if b.numel == 0 or not _system(&job, a, b):
         return None
-    out = _made(b, &job.x, job.n, job.k, True)
+    out = _new_matrices(b, &job.x, job.n, job.k, True)
     job.upper = given.upper.value
     return out if _run(op, &job, a.dtype.code, None) else None
 
@@ -542,13 +542,13 @@ cdef Layout _cholesky_inverse(Op op, Cholesky* given):
         return _empty_like(a, a.ndim)
     if not _begin(&job, a) or job.m != job.n:
         return None
-    out = _made(a, &job.x, job.n, job.n, True)
+    out = _new_matrices(a, &job.x, job.n, job.n, True)
     job.upper = given.upper.value
     return out if _run(op, &job, a.dtype.code, None) else None
 
 
 cdef bint _surely_full(Layout found, int64_t count, int64_t step, double limit) noexcept:
-    """Whether no condition, of which the first of `step` numbers is the square or more, reaches the limit."""
+    """Whether all condition numbers are below the limit; the first of each `step` numbers is an upper bound of the square."""
     cdef int64_t i
     cdef double each
     for i in range(count):
@@ -558,8 +558,8 @@ cdef bint _surely_full(Layout found, int64_t count, int64_t step, double limit) 
     return True
 
 
-cdef list _least(Op op, Least* given):
-    """linalg.lstsq(input, b, rcond, driver) of full rank, which "gels" takes for granted and "gelsy" must be sure of."""
+cdef list _least_squares(Op op, Least* given):
+    """linalg.lstsq(input, b, rcond, driver) for full rank: "gels" assumes it, for "gelsy" it must be certain."""
     cdef Layout a = <Layout>given.input.layout, b = <Layout>given.b.layout, x, found, info, left, rank
     cdef LinearAlgebra job
     cdef int64_t shape[64]
@@ -574,10 +574,10 @@ cdef list _least(Op op, Least* given):
             shape[i], strides[i] = b.shape[i], b.strides[i]
         shape[b.ndim], strides[b.ndim] = 1, 1
         b = new_layout(b.storage, b.dtype, a.ndim, shape, strides, b.offset)
-    if not _begin(&job, a, True) or not _alike(a, b) or not _take(&job.b, b, True) or b.shape[b.ndim - 2] != job.m:
+    if not _begin(&job, a, True) or not _same_batch(a, b) or not _take(&job.b, b, True) or b.shape[b.ndim - 2] != job.m:
         return None
     job.k, longer = b.shape[b.ndim - 1], max(job.m, job.n)
-    x, found, info = _made(b, &job.x, longer, job.k, True), _of_batch(a, 1 + job.k, a.dtype), _of_batch(a, -1, of_code(I32))
+    x, found, info = _new_matrices(b, &job.x, longer, job.k, True), _of_batch(a, 1 + job.k, a.dtype), _of_batch(a, -1, of_code(I32))
     job.y.data, job.y.step, job.unit = found.data(), 1 + job.k, granted
     if not _run(op, &job, a.dtype.code, info):
         return None
@@ -586,7 +586,7 @@ cdef list _least(Op op, Least* given):
         return None
     for i in range(x.ndim):
         shape[i], strides[i] = x.shape[i], x.strides[i]
-    shape[x.ndim - 2] = job.n                                # what is longer is room that LAPACK would want
+    shape[x.ndim - 2] = job.n                                # the rest is workspace, as in LAPACK
     x = new_layout(x.storage, x.dtype, x.ndim - vector, shape, strides, 0)
     shape[0] = 0
     left = fresh(a.dtype, 1, shape)
@@ -618,26 +618,26 @@ cdef list _geqrf(Op op, Reflections* given):
     cdef LinearAlgebra job
     if not _begin(&job, a, True):
         return None
-    out, tau, wrong = _made(a, &job.x, job.m, job.n, True), _of_batch(a, min(job.m, job.n), a.dtype), _of_batch(a, -1, of_code(I32))
+    out, tau, wrong = _new_matrices(a, &job.x, job.m, job.n, True), _of_batch(a, min(job.m, job.n), a.dtype), _of_batch(a, -1, of_code(I32))
     job.y.data, job.y.step = tau.data(), min(job.m, job.n)
     return [out, tau] if _run(op, &job, a.dtype.code, wrong) else None
 
 
-cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint turned):
+cdef Layout _reflected(Op op, Layout a, Layout tau, Layout c, bint left, bint transposed):
     """Q c, c Q or with Q transposed; c None: the first columns of Q."""
     cdef LinearAlgebra job
     cdef Layout like = a if c is None else c, out
     if not _begin(&job, a) or tau.ndim != a.ndim - 1:
         return None
-    if c is not None and (not _alike(a, c) or not _take(&job.b, c) or c.shape[c.ndim - 2 if left else c.ndim - 1] != job.m):
+    if c is not None and (not _same_batch(a, c) or not _take(&job.b, c) or c.shape[c.ndim - 2 if left else c.ndim - 1] != job.m):
         return None
     job.k, job.n = tau.shape[tau.ndim - 1], like.shape[like.ndim - 1 if left else like.ndim - 2]
     if job.k == 0 or job.k > a.shape[a.ndim - 1] or job.k > job.m or tau.numel != job.count * job.k:
         return None
     if job.m < a.shape[a.ndim - 1] if c is None else job.k != min(job.m, a.shape[a.ndim - 1]):
         return None
-    out = _made(like, &job.x, like.shape[like.ndim - 2], like.shape[like.ndim - 1], True)
-    job.y.data, job.y.step, job.upper = tau.data(), job.k, turned == left
+    out = _new_matrices(like, &job.x, like.shape[like.ndim - 2], like.shape[like.ndim - 1], True)
+    job.y.data, job.y.step, job.upper = tau.data(), job.k, transposed == left
     if not left:                                             # c Q = (Q^T c^T)^T
         job.b.row, job.b.column = job.b.column, job.b.row
         job.x.row, job.x.column = job.x.column, job.x.row
@@ -662,8 +662,8 @@ offer_one("linalg.det", <one_t>_det, "A: float strided").loops = (b"linalg", b"d
 offer_several("linalg.slogdet", <several_t>_slogdet, "A: float strided").loops = (b"linalg", b"slogdet")
 offer_several("linalg.qr", <several_t>_qr, "A: float strided, mode: reduced|complete|r").loops = (b"linalg", b"qr")
 offer_several("linalg.singular", <several_t>_singular, "A: float strided, driver: none").loops = (b"linalg", b"singular")
-offer_one("linalg.pinv", <one_t>_pinv, "input: float strided nonempty 2d+, atol rtol: raw, hermitian: false"
-          ).loops = (b"linalg", b"singular")
+offer_one("linalg.pinv", <one_t>_pinv,
+          "input: float strided nonempty 2d+, atol rtol: raw, hermitian: false").loops = (b"linalg", b"singular")
 offer_one("linalg.svdvals", <one_t>_svdvals, "A: float strided, driver: none").loops = (b"linalg", b"singular")
 offer_several("linalg.symmetric", <several_t>_symmetric, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
 offer_one("linalg.eigvalsh", <one_t>_eigvalsh, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
@@ -677,8 +677,8 @@ offer_one("linalg.lu_solve", <one_t>_lu_solve,
 offer_one("linalg.cholesky_solve", <one_t>_cholesky_solve,
           "input: float strided, input2: same strided").loops = (b"linalg", b"cholesky_solve")
 offer_one("linalg.cholesky_inverse", <one_t>_cholesky_inverse, "input: float strided").loops = (b"linalg", b"cholesky_inverse")
-offer_several("linalg.least", <several_t>_least,
-              "input: float strided, b: same strided, driver: gels|gelsy optional").loops = (b"linalg", b"least")
+offer_several("linalg.least", <several_t>_least_squares,
+              "input: float strided, b: same strided, driver: gels|gelsy optional").loops = (b"linalg", b"least_squares")
 offer_several("linalg.geqrf", <several_t>_geqrf, "input: float strided").loops = (b"linalg", b"geqrf")
 offer_one("linalg.householder", <one_t>_householder, "input: float strided, tau: same").loops = (b"linalg", b"reflected")
 offer_one("linalg.ormqr", <one_t>_ormqr, "input: float strided, tau: same, other: same strided").loops = (b"linalg", b"reflected")

@@ -1,5 +1,5 @@
-"""Native forms of L D L^T of small symmetric matrices: D has blocks of one or two rows, chosen by Bunch and Kaufman's rule, and
-pivots are as LAPACK has them: the row exchanged with, from 1, negative for both rows of a block of two."""
+"""Native forms of ldl_factor and ldl_solve for small symmetric matrices: Bunch-Kaufman pivoting, with LAPACK's pivots (the row
+exchanged with, from 1; negative for both rows of a 2x2 block)."""
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport abs
@@ -18,7 +18,7 @@ ctypedef fused real:
 cdef enum:
     FEW = 48                             # rows: above, LAPACK
 
-cdef double GROWTH = 0.6403882032022076  # (1 + sqrt(17)) / 8: the size of a pivot, of the largest element beside it
+cdef double GROWTH = 0.6403882032022076  # (1 + sqrt(17)) / 8: min ratio of a pivot to the largest element of its column
 
 
 cdef inline void _exchange(real* a, real* b) noexcept nogil:
@@ -28,27 +28,27 @@ cdef inline void _exchange(real* a, real* b) noexcept nogil:
 
 
 cdef int _factor(real* a, int n, int32_t* pivots) noexcept nogil:
-    """The lower triangle of a, by columns, becomes L and D; the number of the first block that is zero, from 1, or 0."""
-    cdef int k = 0, i, j, p, most, step, at, info = 0
+    """Factor the column-major lower triangle of a in place; returns the first zero block, from 1, or 0."""
+    cdef int k = 0, i, j, p, largest, step, at, info = 0
     cdef double own, beside, along
     cdef real d, e, f, g, h
     while k < n:
-        step, p, most, beside = 1, k, k, 0
+        step, p, largest, beside = 1, k, k, 0
         own = fabs(a[k + k * n])
         for i in range(k + 1, n):
             if fabs(a[i + k * n]) > beside:
-                most, beside = i, fabs(a[i + k * n])
+                largest, beside = i, fabs(a[i + k * n])
         if not (own > 0 or beside > 0):
             info = k + 1 if info == 0 else info
         elif own < GROWTH * beside:
             along = 0
-            for j in range(k, most):
-                along = max(along, fabs(a[most + j * n]))
-            for i in range(most + 1, n):
-                along = max(along, fabs(a[i + most * n]))
+            for j in range(k, largest):
+                along = max(along, fabs(a[largest + j * n]))
+            for i in range(largest + 1, n):
+                along = max(along, fabs(a[i + largest * n]))
             if own < GROWTH * beside * (beside / along):
-                p = most
-                if fabs(a[most + most * n]) < GROWTH * along:
+                p = largest
+                if fabs(a[largest + largest * n]) < GROWTH * along:
                     step = 2
         at = k + step - 1
         if p != at:
@@ -87,7 +87,7 @@ cdef int _factor(real* a, int n, int32_t* pivots) noexcept nogil:
 
 
 cdef void _apply(const real* a, int64_t row, int64_t column, int n, const int32_t* pivots, real* b, int columns) noexcept nogil:
-    """The solutions in the place of b, by columns."""
+    """Solve in place in b, column-major."""
     cdef int k, i, p
     cdef real* x = b
     cdef real d, e, f, g, h
@@ -125,7 +125,7 @@ cdef void _apply(const real* a, int64_t row, int64_t column, int n, const int32_
 
 
 cdef Layout _in_columns(Layout v):
-    """A copy, every matrix by columns."""
+    """A column-major copy."""
     cdef int64_t strides[64]
     cdef int i, j, m = v.shape[v.ndim - 2], n = v.shape[v.ndim - 1]
     cdef int64_t step = m * n, t, row = v.strides[v.ndim - 2], column = v.strides[v.ndim - 1], apart = step if v.ndim > 2 else 0
@@ -184,7 +184,7 @@ cdef Layout _ldl_solve(Op op, LdlSolve* given):
     if not _small(a) or pivots.shape[0] != n or b.shape[0] != n:
         return None
     at, k = <const int32_t*>pivots.data(), 0
-    while k < n:                                             # rows there are, and blocks of two are whole
+    while k < n:                                             # pivots in range, and 2x2 blocks complete
         if at[k] == 0 or at[k] > n or at[k] < -n or at[k] < 0 and (k + 1 == n or at[k + 1] != at[k]):
             return None
         k += 1 if at[k] > 0 else 2

@@ -1,5 +1,5 @@
-"""Native forms of losses over classes and of probabilities, for scores of float32 and float64 in row-major order; what they
-compute is said in claygrad/ops/loss*.py."""
+"""Native forms of nll_loss, cross_entropy, binary_cross_entropy and margin losses, for contiguous float32 and float64;
+claygrad/ops/loss*.py has the definitions."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
@@ -57,14 +57,14 @@ cdef struct MultilabelBackward:
     Arg grad_output, input, target, reduction
 
 
-cdef Layout _reduced(Layout each, int way, double by):
-    """The losses as they are, their sum, or that over a number."""
+cdef Layout _reduced(Layout each, int reduction, double by):
+    """The losses, their sum, or their sum divided by a number."""
     cdef Layout out
-    if way == EACH:
+    if reduction == EACH:
         return each
     out = fresh(each.dtype, 0, NULL)
     reduce_lines(<reduce_fn>find("reduce", "sum", each.dtype.code), each.data(), out.data(), 1, each.numel, 1)
-    if way == MEAN:
+    if reduction == MEAN:
         if each.dtype.code == F32:
             (<float*>out.data())[0] /= <float>by
         else:
@@ -72,27 +72,27 @@ cdef Layout _reduced(Layout each, int way, double by):
     return out
 
 
-# --- one right class ----------------------------------------------------------------------------------------------------------
+# --- nll_loss ----------------------------------------------------------------------------------------------------------
 cdef struct Classes:
-    int64_t rows, classes, places, ignored      # scores (rows, classes, places), a class for each row and place
+    int64_t rows, classes, positions, ignored      # scores (rows, classes, positions), a class for each row and position
     const int64_t* target
     const void* weight
     double counted                              # the sum of the weights of what is not ignored
 
 
 cdef bint _classes(Classes* s, int ndim, const int64_t* shape, Layout target, Layout like, const Arg* weight, int64_t ignored) noexcept:
-    """The sizes; False if they do not fit, or a class is not there."""
+    """Fill in the sizes; False if they do not fit, or a class is out of range."""
     cdef int i, axis = 0 if ndim == 1 else 1
     cdef int64_t k, wanted, ignored_ones = 0, wrong = 0
     if ndim < 1 or target.ndim != ndim - 1:
         return False
     s.ignored, s.weight = ignored, NULL
-    s.rows, s.classes, s.places = 1 if ndim == 1 else shape[0], shape[axis], 1
+    s.rows, s.classes, s.positions = 1 if ndim == 1 else shape[0], shape[axis], 1
     for i in range(ndim - 1):
         wanted = shape[i if i < axis else i + 1]
         if target.shape[i] != wanted:
             return False
-        s.places *= wanted if i >= axis else 1
+        s.positions *= wanted if i >= axis else 1
     s.target, s.counted = <const int64_t*>target.data(), 0
     if s.classes < 1 or target.numel == 0 or weight != NULL and not numel_is(weight, s.classes):
         return False
@@ -116,10 +116,10 @@ cdef void _pick(Classes* s, const real* x, real* loss) noexcept nogil:
     cdef int64_t r, p, at
     cdef real weight
     for r in range(s.rows):
-        for p in range(s.places):
-            at = s.target[r * s.places + p]
+        for p in range(s.positions):
+            at = s.target[r * s.positions + p]
             weight = 0 if at == s.ignored else 1 if s.weight == NULL else (<const real*>s.weight)[at]
-            loss[r * s.places + p] = 0 if weight == 0 else -x[(r * s.classes + at) * s.places + p] * weight
+            loss[r * s.positions + p] = 0 if weight == 0 else -x[(r * s.classes + at) * s.positions + p] * weight
 
 
 cdef Layout _nll(Op op, NllLoss* a):
@@ -138,29 +138,29 @@ cdef Layout _nll(Op op, NllLoss* a):
 cdef void _place(Classes* s, const real* g, bint one, bint mean, real* out) noexcept nogil:
     cdef int64_t r, p, at
     cdef real weight
-    memset(out, 0, s.rows * s.classes * s.places * sizeof(real))
+    memset(out, 0, s.rows * s.classes * s.positions * sizeof(real))
     for r in range(s.rows):
-        for p in range(s.places):
-            at = s.target[r * s.places + p]
+        for p in range(s.positions):
+            at = s.target[r * s.positions + p]
             weight = 0 if at == s.ignored else 1 if s.weight == NULL else (<const real*>s.weight)[at]
             if weight != 0:
-                weight = -g[0 if one else r * s.places + p] * weight
-                out[(r * s.classes + at) * s.places + p] = weight / <real>s.counted if mean else weight
+                weight = -g[0 if one else r * s.positions + p] * weight
+                out[(r * s.classes + at) * s.positions + p] = weight / <real>s.counted if mean else weight
 
 
 cdef Layout _nll_back(Op op, NllLossBackward* a):
     cdef Layout g = <Layout>a.grad_output.layout, classes = <Layout>a.target.layout, out
     cdef Classes s
-    cdef int way = a.reduction.value
+    cdef int how = a.reduction.value
     if not _classes(&s, a.shape.value, a.shape.ints, classes, g, &a.weight, a.ignore_index.value):
         return None
-    if g.numel != (classes.numel if way == EACH else 1):
+    if g.numel != (classes.numel if how == EACH else 1):
         return None
     out = fresh(g.dtype, a.shape.value, a.shape.ints)
     if g.dtype.code == F32:
-        _place[float](&s, <const float*>g.data(), way != EACH, way == MEAN, <float*>out.data())
+        _place[float](&s, <const float*>g.data(), how != EACH, how == MEAN, <float*>out.data())
     else:
-        _place[double](&s, <const double*>g.data(), way != EACH, way == MEAN, <double*>out.data())
+        _place[double](&s, <const double*>g.data(), how != EACH, how == MEAN, <double*>out.data())
     return out
 
 
@@ -193,13 +193,13 @@ cdef Layout _cross_entropy_back(Op op, RowsLossBackward* a):
     cdef CrossEntropy s
     cdef float single
     cdef double double_
-    cdef int way = a.reduction.value
+    cdef int how = a.reduction.value
     if not _rows(&c, &s, x, <Layout>a.target.layout, a.ignore_index.value):
         return None
-    if kept.numel != 2 * s.rows or g.numel != (s.rows if way == EACH else 1):
+    if kept.numel != 2 * s.rows or g.numel != (s.rows if how == EACH else 1):
         return None
-    s.kept, s.scale, s.one_scale = kept.data(), g.data(), way != EACH
-    if way == MEAN:
+    s.kept, s.scale, s.one_scale = kept.data(), g.data(), how != EACH
+    if how == MEAN:
         if x.dtype.code == F32:
             single = (<float*>g.data())[0] / <float>c.counted
             s.scale = &single
@@ -213,7 +213,7 @@ cdef Layout _cross_entropy_back(Op op, RowsLossBackward* a):
     return out
 
 
-# --- two-way probabilities -----------------------------------------------------------------------------------------------------------
+# --- binary cross entropy -----------------------------------------------------------------------------------------------------------
 cdef bint _probable(const real* x, int64_t n) noexcept nogil:
     """Whether all are between 0 and 1."""
     cdef int64_t i, wrong = 0
@@ -222,9 +222,9 @@ cdef bint _probable(const real* x, int64_t n) noexcept nogil:
     return wrong == 0
 
 
-cdef Layout _two_way(Op op, BinaryLoss* a):
+cdef Layout _binary_cross_entropy(Op op, BinaryLoss* a):
     cdef Layout x = <Layout>a.input.layout, y = <Layout>a.target.layout, out
-    cdef int way = a.reduction.value
+    cdef int how = a.reduction.value
     cdef bint fine
     if not same_shape(x, y):
         return None
@@ -233,8 +233,8 @@ cdef Layout _two_way(Op op, BinaryLoss* a):
     else:
         fine = _probable(<const double*>x.data(), x.numel) and _probable(<const double*>y.data(), x.numel)
     if not fine:
-        return None                                # the reference says which
-    if way == EACH:
+        return None                                # the reference raises the error
+    if how == EACH:
         out = fresh_like(x)
         with nogil:
             (<shaped_fn>find("shaped", "two_way", x.dtype.code))(x.data(), y.data(), NULL, out.data(), x.numel, 0, 0, 0)
@@ -242,7 +242,7 @@ cdef Layout _two_way(Op op, BinaryLoss* a):
     out = fresh(x.dtype, 0, NULL)
     with nogil:
         (<total_fn>find("total", "two_way", x.dtype.code))(x.data(), y.data(), out.data(), x.numel,
-                                                           1.0 / x.numel if way == MEAN else 1.0, 0, 0)
+                                                           1.0 / x.numel if how == MEAN else 1.0, 0, 0)
     return out
 
 
@@ -256,17 +256,17 @@ cdef bint _examples(Layout x, int64_t* rows, int64_t* classes) noexcept:
     return True
 
 
-cdef real _above(const real* x, int64_t n, real least, int p) noexcept nogil:
+cdef real _above(const real* x, int64_t n, real smallest, int p) noexcept nogil:
     """The sum of what elements are above a number, or of its squares."""
     cdef int64_t k
     cdef real a = 0, b = 0, first, second
-    for k in range(0, n - 1, 2):                   # two sums, which need not wait for each other
-        first, second = x[k] - least, x[k + 1] - least
+    for k in range(0, n - 1, 2):                   # two independent sums
+        first, second = x[k] - smallest, x[k + 1] - smallest
         first, second = 0 if first <= 0 else first, 0 if second <= 0 else second
         a += first if p == 1 else first * first
         b += second if p == 1 else second * second
     if n % 2:
-        first = x[n - 1] - least
+        first = x[n - 1] - smallest
         first = 0 if first <= 0 else first
         a += first if p == 1 else first * first
     return a + b
@@ -295,13 +295,13 @@ cdef Layout _multi_margin(Op op, MultiMargin* a):
     cdef const int64_t* right = <const int64_t*>classes.data()
     cdef const void* weight = memory(&a.weight)
     cdef double margin = a.margin.real
-    cdef int way = a.reduction.value
+    cdef int how = a.reduction.value
     if not _examples(x, &rows, &n) or classes.numel != rows or p != 1 and p != 2 or not numel_is(&a.weight, n):
         return None
     for r in range(rows):
         if right[r] < 0 or right[r] >= n:
             return None
-    each = fresh(x.dtype, 1 if classes.ndim == 1 or way != EACH else 0, &rows)
+    each = fresh(x.dtype, 1 if classes.ndim == 1 or how != EACH else 0, &rows)
     for r in range(rows):
         if x.dtype.code == F32:
             (<float*>each.data())[r] = _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,
@@ -309,7 +309,7 @@ cdef Layout _multi_margin(Op op, MultiMargin* a):
         else:
             (<double*>each.data())[r] = _excess[double](<double*>x.data() + r * n, n, right[r], p, margin,
                                                         (<double*>weight)[right[r]] if weight != NULL else 1, 1, NULL)
-    return _reduced(each, way, rows)
+    return _reduced(each, how, rows)
 
 
 cdef Layout _multi_margin_back(Op op, MultiMarginBackward* a):
@@ -318,10 +318,10 @@ cdef Layout _multi_margin_back(Op op, MultiMarginBackward* a):
     cdef const int64_t* right = <const int64_t*>classes.data()
     cdef const void* weight = memory(&a.weight)
     cdef double margin = a.margin.real
-    cdef int way = a.reduction.value
+    cdef int how = a.reduction.value
     if not _examples(x, &rows, &n) or classes.numel != rows or p != 1 and p != 2 or not numel_is(&a.weight, n):
         return None
-    if g.numel != (rows if way == EACH else 1):
+    if g.numel != (rows if how == EACH else 1):
         return None
     for r in range(rows):
         if right[r] < 0 or right[r] >= n:
@@ -331,50 +331,50 @@ cdef Layout _multi_margin_back(Op op, MultiMarginBackward* a):
         if x.dtype.code == F32:
             _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,
                            (<float*>weight)[right[r]] if weight != NULL else 1,
-                           (<float*>g.data())[r if way == EACH else 0] / (<float>rows if way == MEAN else 1), <float*>out.data() + r * n)
+                           (<float*>g.data())[r if how == EACH else 0] / (<float>rows if how == MEAN else 1), <float*>out.data() + r * n)
         else:
             _excess[double](<double*>x.data() + r * n, n, right[r], p, margin,
                             (<double*>weight)[right[r]] if weight != NULL else 1,
-                            (<double*>g.data())[r if way == EACH else 0] / (<double>rows if way == MEAN else 1),
+                            (<double*>g.data())[r if how == EACH else 0] / (<double>rows if how == MEAN else 1),
                             <double*>out.data() + r * n)
     return out
 
 
 cdef real _shortfall(const real* x, const int64_t* listed, int64_t n, real scale, real* to_x, int64_t* room) noexcept nogil:
-    """The loss of one example with its list of right classes, which ends at -1; or, into to_x, scale times its gradient. There
-    is room for 2 n numbers: the wrong classes and their scores."""
+    """The loss of one example with its list of right classes, which ends at -1; or, into to_x, scale times its gradient. `room`
+    has 2 n elements for the wrong classes and their scores."""
     cdef int64_t j, k, right = 0, wrong = 0
-    cdef int64_t* places = room
+    cdef int64_t* indices = room
     cdef real* others = <real*>(room + n)
-    cdef real lack, most, share = 1 / <real>n * scale
+    cdef real lack, largest, share = 1 / <real>n * scale
     cdef real sums[4]
     cdef int u
     cdef bint is_wrong
-    memset(places, 0, n * sizeof(int64_t))
+    memset(indices, 0, n * sizeof(int64_t))
     while right < n and listed[right] >= 0:
-        places[listed[right]] = 1
+        indices[listed[right]] = 1
         right += 1
     for k in range(n):
-        is_wrong = places[k] == 0
-        places[wrong], others[wrong] = k, x[k]
+        is_wrong = indices[k] == 0
+        indices[wrong], others[wrong] = k, x[k]
         wrong += is_wrong
     sums[0] = sums[1] = sums[2] = sums[3] = 0
     if to_x != NULL:
         memset(to_x, 0, n * sizeof(real))
     for j in range(right):
-        most = 1 - x[listed[j]]
+        largest = 1 - x[listed[j]]
         if to_x == NULL:
             for k in range(0, wrong - 3, 4):
-                for u in range(4):                       # four sums, which need not wait for each other
-                    lack = most + others[k + u]
+                for u in range(4):                       # four independent sums
+                    lack = largest + others[k + u]
                     sums[u] += 0 if lack <= 0 else lack          # NaN too
             for k in range(wrong - wrong % 4, wrong):
-                lack = most + others[k]
+                lack = largest + others[k]
                 sums[0] += 0 if lack <= 0 else lack
             continue
         for k in range(wrong):
-            if most + others[k] > 0:
-                to_x[places[k]] += share
+            if largest + others[k] > 0:
+                to_x[indices[k]] += share
                 to_x[listed[j]] -= share
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / <real>n
 
@@ -399,10 +399,10 @@ cdef Layout _multilabel(Op op, Multilabel* a):
     cdef int64_t rows, n, r
     cdef int64_t* some
     cdef Storage room
-    cdef int way = a.reduction.value
+    cdef int how = a.reduction.value
     if not _lists(x, classes, &rows, &n):
         return None
-    each = fresh(x.dtype, 1 if x.ndim == 2 or way != EACH else 0, &rows)
+    each = fresh(x.dtype, 1 if x.ndim == 2 or how != EACH else 0, &rows)
     room = new_storage(2 * n * sizeof(int64_t))
     some = <int64_t*>room.ptr
     for r in range(rows):
@@ -410,7 +410,7 @@ cdef Layout _multilabel(Op op, Multilabel* a):
             (<float*>each.data())[r] = _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL, some)
         else:
             (<double*>each.data())[r] = _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL, some)
-    return _reduced(each, way, rows)
+    return _reduced(each, how, rows)
 
 
 cdef Layout _multilabel_back(Op op, MultilabelBackward* a):
@@ -418,8 +418,8 @@ cdef Layout _multilabel_back(Op op, MultilabelBackward* a):
     cdef int64_t rows, n, r
     cdef int64_t* some
     cdef Storage room
-    cdef int way = a.reduction.value
-    if not _lists(x, classes, &rows, &n) or g.numel != (rows if way == EACH else 1):
+    cdef int how = a.reduction.value
+    if not _lists(x, classes, &rows, &n) or g.numel != (rows if how == EACH else 1):
         return None
     out = fresh_like(x)
     room = new_storage(2 * n * sizeof(int64_t))
@@ -427,11 +427,11 @@ cdef Layout _multilabel_back(Op op, MultilabelBackward* a):
     for r in range(rows):
         if x.dtype.code == F32:
             _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
-                              (<float*>g.data())[r if way == EACH else 0] / (<float>rows if way == MEAN else 1), <float*>out.data() + r * n,
+                              (<float*>g.data())[r if how == EACH else 0] / (<float>rows if how == MEAN else 1), <float*>out.data() + r * n,
                               some)
         else:
             _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
-                               (<double*>g.data())[r if way == EACH else 0] / (<double>rows if way == MEAN else 1),
+                               (<double*>g.data())[r if how == EACH else 0] / (<double>rows if how == MEAN else 1),
                                <double*>out.data() + r * n, some)
     return out
 
@@ -444,7 +444,7 @@ offer_one("nll_loss_backward", <one_t>_nll_back,
 offer_several("cross_entropy", <several_t>_cross_entropy, "input: float 2d, target: int64" + _REDUCTION)
 offer_one("cross_entropy_backward", <one_t>_cross_entropy_back,
           "grad_output: float broadcast, input: same 2d, target: int64, kept: same" + _REDUCTION)
-offer_one("binary_cross_entropy", <one_t>_two_way, "input: float nonempty, target: same, weight: none" + _REDUCTION)
+offer_one("binary_cross_entropy", <one_t>_binary_cross_entropy, "input: float nonempty, target: same, weight: none" + _REDUCTION)
 offer_one("multi_margin_loss", <one_t>_multi_margin, "input: float nonempty, target: int64 0-1d, weight: same optional" + _REDUCTION)
 offer_one("multi_margin_loss_backward", <one_t>_multi_margin_back,
           "grad_output: float broadcast, input: same nonempty, target: int64, weight: same optional" + _REDUCTION)

@@ -1,5 +1,5 @@
-"""What losses, embedding_bag, unfold and fold come to in their common case: the operation behind them (the first of `parts` of
-the declaration), without a Python frame. None: the declared function does it."""
+"""Native forms of composites: losses, embedding_bag, unfold, fold, distances. They call the operation behind them (the first of
+`parts` of the declaration) without a Python frame. None: the declared function runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -8,10 +8,10 @@ from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.layout cimport Layout, fresh, same_shape
 from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
 from claygrad.core.tensor cimport Tensor, new_tensor
-from claygrad.core.dispatch.registry cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_composite_slots
 
 cdef enum:
-    FEW = 16384              # elements that one pass after the other is not worth it for
+    FEW = 16384              # elements up to which the fused form is faster
 
 
 cdef inline bint _named(object reduction):
@@ -19,27 +19,27 @@ cdef inline bint _named(object reduction):
 
 
 # Note [Losses by name]
-# A loss hands its arguments on to the parameters of the same names. `_placed` puts the places of these behind the operation in
-# `parts`, and those of the others, which must be None: the flags of old, weights.
+# A loss passes its arguments to the operation's parameters of the same names. `_placed` adds to `parts`: the positions of these
+# arguments, and those of the others (size_average, reduce, weight), which must be None.
 
 cdef object _loss(Op op, PyObject** slots):
-    """Of numbers against numbers of the same shape and dtype."""
+    """An elementwise loss of two tensors of the same shape and dtype."""
     cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1])
     cdef PyObject* parts[24]
-    cdef tuple taken = <tuple>op.parts[1], idle = <tuple>op.parts[2]
+    cdef tuple positions = <tuple>op.parts[1], idle = <tuple>op.parts[2]
     cdef int i
     if x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y):
         return None
     for place in idle:
         if <object>slots[<int>place] is not None:
             return None
-    for i in range(len(taken)):
-        parts[i] = slots[<int>taken[i]]
+    for i in range(len(positions)):
+        parts[i] = slots[<int>positions[i]]
         value = <object>parts[i]
         if type(value) is str:
             if not _named(value):
                 return None
-        elif type(value) is float:                 # a width: others are refused, or are another loss
+        elif type(value) is float:                 # beta or delta: other values are errors, or another loss
             if not value > 0:
                 return None
         elif value is not None and not isinstance(value, Tensor):
@@ -97,7 +97,7 @@ cdef object _multilabel(Op op, PyObject** slots):
 
 # --- bags ------------------------------------------------------------------------------------------------------------------------
 cdef object _line(object x, int64_t n):
-    """A tensor as one axis."""
+    """A flat view."""
     cdef PyObject* slots[3]
     size = (n,)
     slots[0], slots[1], slots[2] = <PyObject*>x, <PyObject*>size, <PyObject*>None
@@ -156,7 +156,7 @@ cdef object _blocks(Op op, PyObject** slots):
 
 # --- distances ---------------------------------------------------------------------------------------------------------------------
 cdef object _cdist(Op op, PyObject** slots):
-    """cdist(x1, x2, p, compute_mode) from the differences themselves"""
+    """cdist(x1, x2, p, compute_mode) without matrix products"""
     cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1])
     cdef int64_t m, n
     p, mode = <object>slots[2], <object>slots[3]
@@ -186,17 +186,17 @@ cdef object _cosine(Op op, PyObject** slots):
 
 cdef int _placed(Op op) except -1:
     cdef Op part = <Op>op.parts[0]
-    places = tuple([op.params.index(word) for word in part.params])
-    op.parts = (part, places, tuple([i for i in range(op.n_params) if i not in places]))
+    indices = tuple([op.params.index(word) for word in part.params])
+    op.parts = (part, indices, tuple([i for i in range(op.n_params) if i not in indices]))
     return 0
 
 
-offer_short("loss", _loss).ready = _placed
-offer_short("nll", _nll)
-offer_short("cross_entropy", _cross_entropy)
-offer_short("multi_margin", _multi_margin)
-offer_short("multilabel", _multilabel)
-offer_short("embedding_bag", _embedding_bag)
-offer_short("cdist", _cdist)
-offer_short("cosine", _cosine)
-offer_short("blocks", _blocks)
+offer_composite_slots("loss", _loss).ready = _placed
+offer_composite_slots("nll", _nll)
+offer_composite_slots("cross_entropy", _cross_entropy)
+offer_composite_slots("multi_margin", _multi_margin)
+offer_composite_slots("multilabel", _multilabel)
+offer_composite_slots("embedding_bag", _embedding_bag)
+offer_composite_slots("cdist", _cdist)
+offer_composite_slots("cosine", _cosine)
+offer_composite_slots("blocks", _blocks)

@@ -14,8 +14,8 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
 
 ctypedef void (*where_fn)(const uint8_t*, const void*, const void*, void*, int64_t, bint, bint) noexcept nogil
 
-cdef Layout spread(Layout v, int ndim, const int64_t* shape)      # in row-major order, stretched to a shape that it fits
-cdef int common(Layout a, Layout b, int64_t* shape) noexcept      # the number of axes of the common shape; -1: none, or a large one
-cdef Layout picked(Layout x, Layout mask)                         # x[mask], of one shape, both in row-major order
-cdef Layout positions(Layout x)                                   # of elements that are not zero, one row per axis; None: no such dtype
-cdef where_fn where_of(Layout x) noexcept                         # the loop that chooses among elements of this size
+cdef Layout expanded_copy(Layout v, int ndim, const int64_t* shape)      # contiguous, expanded to a shape that it broadcasts to
+cdef int common(Layout a, Layout b, int64_t* shape) noexcept      # broadcast shape; returns its ndim, -1: none, or too large
+cdef Layout picked(Layout x, Layout mask)                         # x[mask], same shape, both contiguous
+cdef Layout positions(Layout x)                                   # indices of nonzero elements, one row per axis; None: dtype not supported
+cdef where_fn where_of(Layout x) noexcept                         # the kernel for elements of this size

@@ -1,4 +1,4 @@
-"""Native forms of operations on elements chosen by masks or by flat places. None: the declaration decides, and says what is wrong."""
+"""Native forms of masked operations, where, nonzero, take and put. None: the declaration runs, and raises errors."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
@@ -9,9 +9,9 @@ from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, take_rows
-from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout, same_shape
+from claygrad.core.data.layout cimport Layout, strictly_row_major, fresh, fresh_like, as_contiguous, new_layout, same_shape
 from claygrad.core.graph.modes cimport deterministic
-from claygrad.native.rearrange cimport copied, plain, some
+from claygrad.native.rearrange cimport copied, has_default_strides, some
 from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
@@ -20,20 +20,20 @@ from claygrad.core.dispatch.registry cimport offer
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     int64_t stretches(int64_t n) noexcept
     int64_t count_mask(const uint8_t*, int64_t, int64_t*) noexcept
-    void pick_by_mask(const void*, const uint8_t*, void*, int64_t, const int64_t*, int64_t) noexcept
+    void select_by_mask(const void*, const uint8_t*, void*, int64_t, const int64_t*, int64_t) noexcept
     void place_by_mask(const void*, const uint8_t*, const void*, void*, int64_t, const int64_t*, int64_t) noexcept
-    void places_of_mask(const uint8_t*, const int64_t*, int, int64_t*, int64_t, int64_t, const int64_t*) noexcept
+    void indices_of_mask(const uint8_t*, const int64_t*, int, int64_t*, int64_t, int64_t, const int64_t*) noexcept
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint nonzero_mask(int, const void*, uint8_t*, int64_t) noexcept
 
-# Elements up to which operands are laid out in full to be of one shape.
+# Max elements of an operand that is expanded to the common shape.
 cdef enum:
-    SPREAD = 16384
+    EXPANDED = 16384
 
 
-cdef Layout spread(Layout v, int ndim, const int64_t* shape):
-    """In row-major order, stretched to a shape that it is known to fit."""
+cdef Layout expanded_copy(Layout v, int ndim, const int64_t* shape):
+    """v expanded to a shape that it broadcasts to, contiguous."""
     cdef Layout out
     cdef int i
     if v.contiguous and v.ndim == ndim:
@@ -48,7 +48,7 @@ cdef Layout spread(Layout v, int ndim, const int64_t* shape):
 
 
 cdef int common(Layout a, Layout b, int64_t* shape) noexcept:
-    """The number of axes of the common shape, which is put in place; -1 if there is none, or it is large."""
+    """Fill in the broadcast shape and return its ndim; -1 if there is none, or it is too large."""
     cdef int64_t wide[64]
     cdef int64_t total = 1
     cdef int i, ndim
@@ -60,14 +60,14 @@ cdef int common(Layout a, Layout b, int64_t* shape) noexcept:
     for i in range(ndim):
         shape[i] = wide[64 - ndim + i]
         total *= shape[i]
-        if total > SPREAD:
+        if total > EXPANDED:
             return -1
     return ndim
 
 
 # --- masks -------------------------------------------------------------------------------------------------------
 cdef class Mask:
-    """A mask in row-major order, and where the elements of its stretches begin."""
+    """A contiguous mask, and the number of True elements before each block of it."""
     cdef const uint8_t* at
     cdef int64_t n, total
     cdef int64_t few[2]
@@ -99,7 +99,7 @@ cdef Layout _masked_select(Op op, PyObject** slots, Layout target):
     ndim = common(x, mask, shape)
     if ndim < 0:
         return None
-    x, mask = spread(x, ndim, shape), spread(mask, ndim, shape)
+    x, mask = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape)
     return picked(x, mask)
 
 
@@ -107,7 +107,7 @@ cdef Layout picked(Layout x, Layout mask):
     cdef Mask m = _mask(<const uint8_t*>mask.data(), mask.numel)
     cdef Layout out = fresh(x.dtype, 1, &m.total)
     with nogil:
-        pick_by_mask(x.data(), m.at, out.data(), m.n, m.counts, x.dtype.itemsize)
+        select_by_mask(x.data(), m.at, out.data(), m.n, m.counts, x.dtype.itemsize)
     return out
 
 
@@ -122,7 +122,7 @@ cdef Layout _masked_scatter(Op op, PyObject** slots, Layout target):
     ndim = common(x, mask, shape)
     if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage or source.storage is x.storage):
         return None
-    x, mask, source = spread(x, ndim, shape), spread(mask, ndim, shape), in_order(source)
+    x, mask, source = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape), as_contiguous(source)
     m = _mask(<const uint8_t*>mask.data(), mask.numel)
     if source.numel < m.total or target is not None and not same_shape(x, target):
         return None
@@ -138,7 +138,7 @@ cdef where_fn where_of(Layout x) noexcept:
 
 
 cdef bint _single(object value, dtype d, void* into):
-    """A number, or a tensor of this dtype without axes, as an element."""
+    """Write a number, or a 0-dim tensor of this dtype, as an element."""
     cdef Layout v
     if not isinstance(value, Tensor):
         return element_of(value, d, into)
@@ -161,7 +161,7 @@ cdef Layout _masked_fill(Op op, PyObject** slots, Layout target):
     ndim = common(x, mask, shape)
     if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage):
         return None
-    x, mask, f = spread(x, ndim, shape), spread(mask, ndim, shape), where_of(x)
+    x, mask, f = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape), where_of(x)
     if target is not None and not same_shape(x, target):
         return None
     out = fresh_like(x) if target is None else target
@@ -171,7 +171,7 @@ cdef Layout _masked_fill(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _beside(PyObject* slot, Layout like, void* into):
-    """A tensor of the dtype of another, or a number in its place that promotes nothing: an element, of the layout itself."""
+    """An operand of where: a tensor of the dtype of the other, or a number that does not promote it."""
     cdef object value = <object>slot
     cdef Layout v = some(slot)
     if v is not None:
@@ -182,8 +182,8 @@ cdef Layout _beside(PyObject* slot, Layout like, void* into):
 
 
 cdef Layout _by_rows(Layout v):
-    """In row-major order, which the result then has too; None if it lies in another."""
-    return v if v.contiguous else in_order(v) if falling(v) else None
+    """v as contiguous memory if it is row-major, so that the result is contiguous too; else None."""
+    return v if v.contiguous else as_contiguous(v) if strictly_row_major(v) else None
 
 
 cdef Layout _where(Op op, PyObject** slots, Layout target):
@@ -200,7 +200,7 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
     x, y = _beside(slots[1], y if x_one else x, a), _beside(slots[2], x if y_one else y, b)
     if x is None or y is None or x.dtype is not y.dtype or x.dtype.itemsize > 8:
         return None
-    if is_permuted(mask) and same_run(x, mask) and same_run(y, mask):           # all along the memory
+    if is_permuted(mask) and same_run(x, mask) and same_run(y, mask):           # all dense with the same strides
         out = fresh_run(mask, x.dtype)
     else:
         mask = _by_rows(mask)
@@ -216,9 +216,9 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
             ndim = common(fresh(x.dtype, ndim, shape), mask, shape)
             if ndim < 0:
                 return None
-            mask = spread(mask, ndim, shape)
-            x = x if x_one else spread(x, ndim, shape)
-            y = y if y_one else spread(y, ndim, shape)
+            mask = expanded_copy(mask, ndim, shape)
+            x = x if x_one else expanded_copy(x, ndim, shape)
+            y = y if y_one else expanded_copy(y, ndim, shape)
         out = fresh(x.dtype, mask.ndim, mask.shape)
     f = where_of(x)
     cdef const void* first = <const void*>a if x_one else x.data()
@@ -229,7 +229,7 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _nonzero(Op op, PyObject** slots, Layout target):
-    """nonzeropositions(input): places along an axis lie side by side"""
+    """nonzeropositions(input): one row of indices per axis"""
     cdef Layout x = some(slots[0]), out
     cdef int64_t shape[2]
     cdef int64_t strides[2]
@@ -243,8 +243,8 @@ cdef Layout _nonzero(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout positions(Layout x):
-    """The places of the elements that are not zero, one row per axis."""
-    cdef Layout mask = in_order(x), out
+    """The indices of the nonzero elements, one row per axis."""
+    cdef Layout mask = as_contiguous(x), out
     cdef int64_t shape[2]
     cdef Mask m
     x = mask
@@ -257,7 +257,7 @@ cdef Layout positions(Layout x):
     out = fresh(of_code(I64), 2, shape)
     if m.total and x.ndim:
         with nogil:
-            places_of_mask(m.at, x.shape, x.ndim, <int64_t*>out.data(), m.n, m.total, m.counts)
+            indices_of_mask(m.at, x.shape, x.ndim, <int64_t*>out.data(), m.n, m.total, m.counts)
     return out
 
 
@@ -271,7 +271,7 @@ cdef Layout _nonzero_static(Op op, PyObject** slots, Layout target):
     if target is not None or x is None:
         return None
     for i in range(1, 3):
-        if type(<object>slots[i]) is not int or not -SPREAD < <object>slots[i] < SPREAD:
+        if type(<object>slots[i]) is not int or not -EXPANDED < <object>slots[i] < EXPANDED:
             return None
     shape[0], shape[1], fill = <object>slots[1], x.ndim, <object>slots[2]
     found = positions(x) if shape[0] >= 0 else None
@@ -285,13 +285,13 @@ cdef Layout _nonzero_static(Op op, PyObject** slots, Layout target):
     return out
 
 
-# --- flat places -------------------------------------------------------------------------------------------------
+# --- flat indices -------------------------------------------------------------------------------------------------
 cdef Layout _take(Op op, PyObject** slots, Layout target):
     """take(input, index)"""
     cdef Layout x = some(slots[0]), index = some(slots[1]), out
     if target is not None or x is None or index is None or index.dtype.code != I64:
         return None
-    x, index = in_order(x), in_order(index)
+    x, index = as_contiguous(x), as_contiguous(index)
     out = fresh(x.dtype, index.ndim, index.shape)
     if take_rows(x.data(), <int64_t*>index.data(), out.data(), index.numel, x.numel, x.dtype.itemsize) >= 0:
         return None
@@ -300,27 +300,27 @@ cdef Layout _take(Op op, PyObject** slots, Layout target):
 
 cdef Layout _put(Op op, PyObject** slots, Layout target):
     """put(input, index, source, accumulate)"""
-    cdef Layout x = some(slots[0]), index = some(slots[1]), source = some(slots[2]), out, places
+    cdef Layout x = some(slots[0]), index = some(slots[1]), source = some(slots[2]), out, indices
     cdef int64_t i, n
     cdef int64_t* at
     cdef Blocks b
-    if x is None or index is None or source is None or index.dtype.code != I64 or source.dtype is not x.dtype or not plain(x):
+    if x is None or index is None or source is None or index.dtype.code != I64 or source.dtype is not x.dtype or not has_default_strides(x):
         return None
-    if deterministic() and <object>slots[3] is not True:         # the forward refuses it
+    if deterministic() and <object>slots[3] is not True:         # the forward raises the error
         return None
     if source.numel != index.numel or <object>slots[3] is True and x.dtype.code != F32 and x.dtype.code != F64:
         return None
     if target is not None and (index.storage is x.storage or source.storage is x.storage):
         return None
-    places, source, n = copied(index), in_order(source), x.numel
-    at = <int64_t*>places.data()
-    for i in range(places.numel):
+    indices, source, n = copied(index), as_contiguous(source), x.numel
+    at = <int64_t*>indices.data()
+    for i in range(indices.numel):
         if at[i] < -n or at[i] >= n:
             return None
         at[i] = at[i] + n if at[i] < 0 else at[i]
     out = copied(x) if target is None else target
     b.before = b.after = 0
-    b.count = places.numel
+    b.count = indices.numel
     if <object>slots[3] is True:
         add_blocks(x.dtype.code, &b, out.data(), at, source.data())
     else:

@@ -1,2 +1,2 @@
 from claygrad.core.data.layout cimport Layout
-cdef Layout products(Layout a, Layout b, bint wide=*, Layout start=*)       # of two batches of matrices that fit, in new memory
+cdef Layout products(Layout a, Layout b, bint wide=*, Layout start=*)       # batched matrix product, in new memory

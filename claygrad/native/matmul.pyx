@@ -1,5 +1,5 @@
-"""Matrix products on the CPU: plain and transposed matrices, without copies. Those of bfloat16 are here where the processor has
-instructions for them, and go by way of float32 elsewhere (core/dispatch/convert_half.pyx)."""
+"""Native forms of matrix products. Transposed matrices are read without copies. bfloat16 is multiplied here if the processor has
+instructions for it, else in float32 (core/dispatch/convert_half.pyx)."""
 import numpy
 
 from cpython.object cimport PyObject
@@ -41,21 +41,21 @@ cdef inline bint _blas(Layout v) noexcept:
 
 
 cdef inline bint _multiplied(int code) noexcept:
-    """Whether there are products of these real numbers."""
+    """Whether there is a kernel for this dtype."""
     return code == F32 or code == F64 or code == BF16 and gemm_takes(BF16)
 
 
-# Products of bfloat16 to which something is added, other than as it is, are left in float32 until then.
+# A bfloat16 product stays in float32 if it is scaled or added to something scaled before it is rounded.
 cdef inline int _code(Layout a, bint wide) noexcept:
     return BF16_WIDE if wide and a.dtype.code == BF16 else a.dtype.code
 
 
-cdef inline dtype _made(Layout a, bint wide):
+cdef inline dtype _product_dtype(Layout a, bint wide):
     return of_code(F32) if wide and a.dtype.code == BF16 else a.dtype
 
 
 cdef bint _matrix(Layout v, int at, bint* transposed, int64_t* ld) noexcept:
-    """Whether the axes at, at+1 form a matrix that BLAS can read as it lies."""
+    """Whether the axes at, at+1 form a matrix that BLAS can read without a copy."""
     cdef int64_t rows = v.shape[at], cols = v.shape[at + 1], r = v.strides[at], c = v.strides[at + 1]
     if (c == 1 or cols <= 1) and (r >= cols or rows <= 1) and r >= 0:
         transposed[0] = False
@@ -69,7 +69,7 @@ cdef bint _matrix(Layout v, int at, bint* transposed, int64_t* ld) noexcept:
 
 
 cdef inline void _dot_of(int code, char* x, char* y, char* out, int64_t n) noexcept:
-    """Of two lines of real numbers"""
+    """dot(input, other)"""
     if n > RELEASE:
         with nogil:
             _inner[code == F64](x, y, out, n)
@@ -98,7 +98,7 @@ cdef void _gemm_from(int code, bint ta, bint tb, int64_t m, int64_t n, int64_t k
 
 
 cdef Layout _in_rows(Layout v):
-    """A copy that BLAS can read, such as of the gradient of a sum: one element everywhere."""
+    """A copy that BLAS can read, for example of an expanded gradient."""
     cdef Layout out = fresh_like(v)
     write_layout(out, v)
     return out
@@ -115,7 +115,7 @@ cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start, bint wide
     if not _matrix(b, 0, &tb, &ldb):
         b = _in_rows(b)
         _matrix(b, 0, &tb, &ldb)
-    out = fresh(_made(a, wide), 2, shape)
+    out = fresh(_product_dtype(a, wide), 2, shape)
     if m == 0 or n == 0:
         return out
     if start is None:
@@ -138,7 +138,7 @@ cdef Layout _mm(Op op, PyObject** slots, Layout target):
 
 # --- sums with products: beta * input + alpha * product -------------------------------------------------------------------
 cdef bint _factors(PyObject** at, double* beta, double* alpha) except -1:
-    """The two numbers, if that is what they are."""
+    """Read beta and alpha; False if they are no numbers."""
     cdef object b = <object>at[0], a = <object>at[1]
     if (type(b) is not int and type(b) is not float) or (type(a) is not int and type(a) is not float):
         return False
@@ -147,7 +147,7 @@ cdef bint _factors(PyObject** at, double* beta, double* alpha) except -1:
 
 
 cdef bint _steps(Layout c, Layout out, int64_t* steps) noexcept:
-    """How c is walked along the axes of a result that it is stretched to."""
+    """The strides of c, broadcast to the shape of the result."""
     cdef int i, k
     if c.ndim > out.ndim:
         return False
@@ -162,7 +162,7 @@ cdef bint _steps(Layout c, Layout out, int64_t* steps) noexcept:
 
 
 cdef Layout _with(Layout out, Layout c, double beta, double alpha, Layout target):
-    """beta * c + alpha * out, in the place of out; or in the target, if that has its shape."""
+    """beta * c + alpha * out, written to out, or to the target if that has its shape."""
     cdef combine_fn f = _combine[out.dtype.code == F64]
     cdef int64_t steps[3]
     cdef int64_t m = 1, n = out.shape[out.ndim - 1], count = 1, i, item = out.dtype.itemsize
@@ -181,14 +181,14 @@ cdef Layout _with(Layout out, Layout c, double beta, double alpha, Layout target
 
 
 cdef Layout _sum(Layout out, Layout c, double beta, double alpha, Layout target):
-    """beta * c + alpha * out as _with has it; of bfloat16 in float32, as out is, and rounded then."""
-    cdef Layout made
+    """As _with; for bfloat16, out is float32, and the result is rounded at the end."""
+    cdef Layout result
     if c.dtype.code != BF16:
         return _with(out, c, beta, alpha, target)
     if target is not None and not same_shape(target, out):
         return None
-    made = _with(out, wide_half(c), beta, alpha, None)
-    return None if made is None else _into(cast_half(made, c.dtype), target)
+    result = _with(out, wide_half(c), beta, alpha, None)
+    return None if result is None else _into(cast_half(result, c.dtype), target)
 
 
 cdef Layout _into(Layout out, Layout target):
@@ -199,7 +199,7 @@ cdef Layout _into(Layout out, Layout target):
 
 
 cdef bint _real(Layout c, Layout a, Layout b, Layout target) noexcept:
-    """Whether all three are of one type of real numbers, and none but the first is what is written to."""
+    """Whether all three have one real dtype, and neither factor shares memory with the target."""
     if a.dtype is not b.dtype or c.dtype is not a.dtype or not _multiplied(a.dtype.code):
         return False
     return target is None or a.storage is not target.storage and b.storage is not target.storage
@@ -263,7 +263,7 @@ cdef Layout _addbmm(Op op, PyObject** slots, Layout target):
     if not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
         return None
     shape[0], shape[1] = a.shape[1], b.shape[2]
-    out = fresh(_made(a, True), 2, shape)
+    out = fresh(_product_dtype(a, True), 2, shape)
     for i in range(a.shape[0]):
         _gemm(_code(a, True), ta, tb, shape[0], shape[1], a.shape[2], a.data() + i * a.strides[0] * item, lda,
               b.data() + i * b.strides[0] * item, ldb, out.data(), shape[1], i > 0)
@@ -302,7 +302,7 @@ cdef Layout _batch(Layout a, Layout b, bint wide, Layout start):
 
 
 cdef Layout products(Layout a, Layout b, bint wide=False, Layout start=None):
-    """Of two batches of matrices that fit (+ start, broadcast; None if its rows are none in memory)."""
+    """Batched product of matrices with matching sizes (+ start, broadcast; None if its rows are not contiguous)."""
     cdef int64_t shape[3]
     cdef int64_t steps[3]
     cdef char* added = NULL
@@ -311,7 +311,7 @@ cdef Layout products(Layout a, Layout b, bint wide=False, Layout start=None):
     cdef int code = _code(a, wide)
     cdef Layout out
     shape[0], shape[1], shape[2] = a.shape[0], a.shape[1], b.shape[2]
-    out = fresh(_made(a, wide), 3, shape)
+    out = fresh(_product_dtype(a, wide), 3, shape)
     steps[0] = steps[1] = 0
     if start is not None:
         if not _steps(start, out, steps) or steps[2] != 1 or a.shape[2] == 0:
@@ -358,7 +358,7 @@ cdef Layout _times(Layout a, Layout x, bint wide):
         _matrix(a, 0, &ta, &lda)
     x = x if x.contiguous else _in_rows(x)
     shape[0] = a.shape[0]
-    out = fresh(_made(a, wide), 1, shape)
+    out = fresh(_product_dtype(a, wide), 1, shape)
     if shape[0]:
         _gemm(_code(a, wide), ta, False, a.shape[0], 1, a.shape[1], a.data(), lda, x.data(), 1, out.data(), 1, False)
     return out
@@ -383,41 +383,42 @@ cdef Layout _dot(Op op, PyObject** slots, Layout target):
     return out
 
 
-# --- the rules of mm and addmm, for a run that records nothing ---------------------------------------------------
-cdef Layout _turned(Layout a, bint turn_a, Layout b, bint turn_b):
-    """The product of two real matrices, read transposed where `turn` says so; None where the reference is needed."""
+# --- native derivative rules of mm and addmm, for a backward that is not recorded ---------------------------------------------------
+cdef Layout _product_transposed(Layout a, bint transpose_a, Layout b, bint transpose_b):
+    """The product of two real matrices, read transposed as the flags say; None where the reference is needed."""
     cdef bint ta, tb
     cdef int64_t lda, ldb, k
     cdef int64_t shape[2]
     cdef Layout out
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or not _multiplied(a.dtype.code):
         return None
-    shape[0], k, shape[1] = a.shape[1 if turn_a else 0], a.shape[0 if turn_a else 1], b.shape[0 if turn_b else 1]
+    shape[0], k, shape[1] = a.shape[1 if transpose_a else 0], a.shape[0 if transpose_a else 1], b.shape[0 if transpose_b else 1]
     if k == 0 or shape[0] == 0 or shape[1] == 0 or not _matrix(a, 0, &ta, &lda) or not _matrix(b, 0, &tb, &ldb):
         return None
     out = fresh(a.dtype, 2, shape)
-    _gemm(a.dtype.code, ta != turn_a, tb != turn_b, shape[0], shape[1], k, a.data(), lda, b.data(), ldb, out.data(), shape[1], False)
+    _gemm(a.dtype.code, ta != transpose_a, tb != transpose_b, shape[0], shape[1], k, a.data(), lda, b.data(), ldb, out.data(),
+          shape[1], False)
     return out
 
 
 cdef Layout _left(PyObject** args):
     """The gradient of the left factor: g @ right.T"""
-    return _turned((<Tensor>args[0]).layout, False, (<Tensor>args[1]).layout, True)
+    return _product_transposed((<Tensor>args[0]).layout, False, (<Tensor>args[1]).layout, True)
 
 
 cdef Layout _right(PyObject** args):
     """The gradient of the right factor: left.T @ g, in the order of memory that the factor has."""
-    cdef Layout g = (<Tensor>args[0]).layout, left = (<Tensor>args[1]).layout, made
+    cdef Layout g = (<Tensor>args[0]).layout, left = (<Tensor>args[1]).layout, out
     cdef tuple steps = <tuple>args[2]
     cdef int64_t shape[2]
     cdef int64_t strides[2]
     if left.ndim != 2 or steps[0] != 1 or steps[1] != left.shape[1]:
-        return _turned(left, True, g, False)
-    made = _turned(g, True, left, False)
-    if made is None:
+        return _product_transposed(left, True, g, False)
+    out = _product_transposed(g, True, left, False)
+    if out is None:
         return None
-    shape[0], shape[1], strides[0], strides[1] = made.shape[1], made.shape[0], 1, made.strides[0]
-    return new_layout(made.storage, made.dtype, 2, shape, strides, 0)
+    shape[0], shape[1], strides[0], strides[1] = out.shape[1], out.shape[0], 1, out.strides[0]
+    return new_layout(out.storage, out.dtype, 2, shape, strides, 0)
 
 
 cdef Layout _added_left(PyObject** args):

@@ -1,5 +1,5 @@
-"""Native forms of the normalisations, for tensors of one dtype, float32 or float64; batch_norm and rms_norm also for halves, by the
-kernels of float32. claygrad/ops/norm_*.py say what they compute."""
+"""Native forms of the normalisations, for tensors of one dtype, float32 or float64; batch_norm and rms_norm also in half precision,
+by the kernels of float32. claygrad/ops/norm_*.py say what they compute."""
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
@@ -16,7 +16,7 @@ from claygrad.core.dispatch.registry cimport offer_several
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Norm:
-        int64_t examples, channels, places, groups
+        int64_t examples, channels, positions, groups
         const void* x
         const void* g
         const void* weight
@@ -90,7 +90,7 @@ cdef Layout _beside(const Arg* a, Layout x, int* kind):
 cdef void _clear(Norm* s) noexcept:
     s.x = s.g = s.weight = s.bias = NULL
     s.out = s.mean = s.rstd = s.variance = s.to_x = s.to_weight = s.to_bias = NULL
-    s.examples = s.channels = s.places = s.groups = 1
+    s.examples = s.channels = s.positions = s.groups = 1
     s.eps, s.given = 0, False
 
 
@@ -106,7 +106,7 @@ cdef inline Layout _vector(dtype kind, int64_t n):
     return fresh(kind, 1, &n)
 
 
-# --- every example by itself ------------------------------------------------------------------------------------------------
+# --- layer norm and RMS norm ------------------------------------------------------------------------------------------------
 cdef int _last_axes(Layout x, const Arg* sizes, Norm* s) noexcept:
     """How many of the last axes are normalised, if these are their sizes, else -1."""
     cdef int i, n = sizes.value
@@ -137,7 +137,7 @@ cdef bint _like_last(const Arg* weight, Layout x, int n) noexcept:
 
 
 cdef Layout _moments(Layout x, int n):
-    """A number for each example: the normalised axes have size 1."""
+    """A new tensor with one element per example: the normalised axes have size 1."""
     cdef int64_t shape[16]
     cdef int i
     for i in range(x.ndim):
@@ -181,9 +181,9 @@ cdef list _root(Op op, RmsNorm* a):
 
 
 cdef list _results(Norm* s, Layout x, const Arg* output_mask, int wanted, int n=0):
-    """New memory for the gradients that the mask asks for, empty for the others: of x, and of weight and (if `wanted` is 3)
-    bias, which have the shape of the last n axes or are vectors."""
-    cdef list made = []
+    """New tensors for the gradients in output_mask, empty ones for the others: of x, weight and (if `wanted` is 3) bias. The last two
+    have the shape of the last n axes, or are vectors."""
+    cdef list out = []
     cdef Layout v
     cdef int i
     mask = <object>output_mask.given
@@ -191,7 +191,7 @@ cdef list _results(Norm* s, Layout x, const Arg* output_mask, int wanted, int n=
         return None
     for i in range(wanted):
         if not mask[i]:
-            made.append(_vector(x.dtype, 0))
+            out.append(_vector(x.dtype, 0))
             continue
         v = fresh_like(x) if i == 0 else fresh(x.dtype, n, x.shape + x.ndim - n) if n else _vector(x.dtype, s.channels)
         if i == 0:
@@ -200,50 +200,50 @@ cdef list _results(Norm* s, Layout x, const Arg* output_mask, int wanted, int n=
             s.to_weight = v.data()
         else:
             s.to_bias = v.data()
-        made.append(v)
-    return made
+        out.append(v)
+    return out
 
 
 cdef list _layer_back(Op op, LayerNormBackward* a):
     cdef Norm s
     cdef Layout g = <Layout>a.grad_out.layout, x = <Layout>a.input.layout
-    cdef list made
+    cdef list out
     cdef int n
     _clear(&s)
     n = _last_axes(x, &a.normalized_shape, &s)
     if n < 0 or not same_shape(g, x) or not _like_last(&a.weight, x, n) or not numel_is(&a.mean, s.examples) \
             or not numel_is(&a.rstd, s.examples):
         return None
-    made = _results(&s, x, &a.output_mask, 3, n)
-    if made is None:
+    out = _results(&s, x, &a.output_mask, 3, n)
+    if out is None:
         return None
     s.x, s.g, s.weight, s.mean, s.rstd = x.data(), g.data(), memory(&a.weight), <void*>memory(&a.mean), <void*>memory(&a.rstd)
-    return made if _done("layer_backward", x, &s) else None
+    return out if _done("layer_backward", x, &s) else None
 
 
 cdef list _root_back(Op op, RmsNormBackward* a):
     cdef Norm s
     cdef Layout g = <Layout>a.grad_out.layout, x = <Layout>a.input.layout
-    cdef list made
+    cdef list out
     cdef int n
     _clear(&s)
     n = _last_axes(x, &a.normalized_shape, &s)
     if n < 0 or not same_shape(g, x) or not _like_last(&a.weight, x, n) or not numel_is(&a.rstd, s.examples):
         return None
-    made = _results(&s, x, &a.output_mask, 2, n)
-    if made is None:
+    out = _results(&s, x, &a.output_mask, 2, n)
+    if out is None:
         return None
     s.x, s.g, s.weight, s.rstd = x.data(), g.data(), memory(&a.weight), <void*>memory(&a.rstd)
-    return made if _done("layer_backward", x, &s) else None
+    return out if _done("layer_backward", x, &s) else None
 
 
-# --- groups of channels ---------------------------------------------------------------------------------------------------------
+# --- group norm ---------------------------------------------------------------------------------------------------------
 cdef bint _groups(Norm* s, Layout x, const Arg* N, const Arg* C, const Arg* HxW, const Arg* group) noexcept:
     """The sizes; False if they do not fit."""
-    s.examples, s.channels, s.places, s.groups = N.value, C.value, HxW.value, group.value
-    if s.groups < 1 or s.channels < 1 or s.places < 1 or s.channels % s.groups:
+    s.examples, s.channels, s.positions, s.groups = N.value, C.value, HxW.value, group.value
+    if s.groups < 1 or s.channels < 1 or s.positions < 1 or s.channels % s.groups:
         return False
-    return x.numel % (s.channels * s.places) == 0 and x.numel // (s.channels * s.places) == s.examples
+    return x.numel % (s.channels * s.positions) == 0 and x.numel // (s.channels * s.positions) == s.examples
 
 
 cdef list _group(Op op, GroupNorm* a):
@@ -260,39 +260,39 @@ cdef list _group(Op op, GroupNorm* a):
     return [in_format_of(out, _given(&a.input)), mean, rstd] if _done("group_forward", x, &s) else None
 
 
-cdef list _like_input(list made, Layout x):
+cdef list _like_input(list out, Layout x):
     """The gradients, that of the input in its memory format."""
-    if made[0] is not None:
-        made[0] = in_format_of(<Layout>made[0], x)
-    return made
+    if out[0] is not None:
+        out[0] = in_format_of(<Layout>out[0], x)
+    return out
 
 
 cdef list _group_back(Op op, GroupNormBackward* a):
     cdef Norm s
     cdef Layout g = <Layout>a.grad_out.layout, x = <Layout>a.input.layout
-    cdef list made
+    cdef list out
     _clear(&s)
     if g.numel != x.numel or not _groups(&s, x, &a.N, &a.C, &a.HxW, &a.group) or not vector_of(&a.weight, s.channels):
         return None
     if not numel_is(&a.mean, s.examples * s.groups) or not numel_is(&a.rstd, s.examples * s.groups):
         return None
-    made = _results(&s, x, &a.output_mask, 2)
-    if made is None:
+    out = _results(&s, x, &a.output_mask, 2)
+    if out is None:
         return None
     s.x, s.g, s.weight, s.mean, s.rstd = x.data(), g.data(), memory(&a.weight), <void*>memory(&a.mean), <void*>memory(&a.rstd)
-    return _like_input(made, _given(&a.input)) if _done("group_backward", x, &s) else None
+    return _like_input(out, _given(&a.input)) if _done("group_backward", x, &s) else None
 
 
-# --- every channel over the batch -------------------------------------------------------------------------------------------------
+# --- batch norm -------------------------------------------------------------------------------------------------
 cdef void _channels(Norm* s, Layout x) noexcept:
     s.examples, s.channels = x.shape[0], x.shape[1]
-    s.places = x.numel // (s.examples * s.channels)
+    s.positions = x.numel // (s.examples * s.channels)
 
 
 cdef list _batch(Op op, BatchNorm* a):
     cdef Norm s
     cdef Layout given = <Layout>a.input.layout, x, weight, bias, running_mean, running_var, out, mean, rstd, variance
-    cdef list made
+    cdef list results
     cdef dtype kept
     cdef int64_t i
     cdef int kind = -1
@@ -315,12 +315,12 @@ cdef list _batch(Op op, BatchNorm* a):
     if a.training.value:
         mean, variance = _vector(x.dtype, s.channels), _vector(x.dtype, s.channels)
         s.mean, s.variance, s.eps = mean.data(), variance.data(), eps
-        made = [out, mean, rstd, variance]
-        if kept is not x.dtype:                      # as in torch, halves that are kept are rounded before they are applied
+        results = [out, mean, rstd, variance]
+        if kept is not x.dtype:                      # as in torch, half-precision statistics are rounded before use
             s.out = NULL
             _done("batch_forward", x, &s)
-            made = [out, cast_half(mean, kept), cast_half(rstd, kept), cast_half(variance, kept)]
-            mean, rstd = _wide(<Layout>made[1]), _wide(<Layout>made[2])
+            results = [out, cast_half(mean, kept), cast_half(rstd, kept), cast_half(variance, kept)]
+            mean, rstd = _wide(<Layout>results[1]), _wide(<Layout>results[2])
             s.mean, s.rstd, s.out, s.given = mean.data(), rstd.data(), out.data(), True
     else:
         s.mean, s.given = running_mean.data(), True
@@ -329,18 +329,18 @@ cdef list _batch(Op op, BatchNorm* a):
                 (<float*>s.rstd)[i] = 1 / sqrtf((<const float*>running_var.data())[i] + <float>eps)
             else:
                 (<double*>s.rstd)[i] = 1 / sqrt((<const double*>running_var.data())[i] + eps)
-        made = [out, _vector(kept, 0), _vector(kept, 0), _vector(kept, 0)]
+        results = [out, _vector(kept, 0), _vector(kept, 0), _vector(kept, 0)]
     if not _done("batch_forward", x, &s):
         return None
     out = in_format_of(out, _given(&a.input))
-    made[0] = out if x is given else cast_half(out, given.dtype)
-    return made
+    results[0] = out if x is given else cast_half(out, given.dtype)
+    return results
 
 
 cdef list _batch_back(Op op, BatchNormBackward* a):
     cdef Norm s
     cdef Layout g = <Layout>a.grad_out.layout, given = <Layout>a.input.layout, x, mean, rstd, weight
-    cdef list made
+    cdef list out
     cdef int i, kind = -1
     if not _is_float(given):
         return None
@@ -352,19 +352,19 @@ cdef list _batch_back(Op op, BatchNormBackward* a):
     _channels(&s, x)
     if not same_shape(g, x) or not (numel_is(&a.weight, s.channels) and numel_is(&a.mean, s.channels) and numel_is(&a.rstd, s.channels)):
         return None
-    made = _results(&s, x, &a.output_mask, 3)
-    if made is None:
+    out = _results(&s, x, &a.output_mask, 3)
+    if out is None:
         return None
     s.x, s.g, s.weight, s.mean, s.rstd = x.data(), g.data(), _data(weight), mean.data(), rstd.data()
     s.given = not a.training.value
     if not _done("batch_backward", x, &s):
         return None
-    made = _like_input(made, _given(&a.input))
+    out = _like_input(out, _given(&a.input))
     if x is not given:                               # the gradients of parameters are of their dtype
         for i in range(3):
-            if weight is None or kind != F32 or i == 0 and (<Layout>made[0]).numel:
-                made[i] = cast_half(<Layout>made[i], given.dtype)
-    return made
+            if weight is None or kind != F32 or i == 0 and (<Layout>out[0]).numel:
+                out[i] = cast_half(<Layout>out[i], given.dtype)
+    return out
 
 
 offer_several("layer_norm", <several_t>_layer, "input: float copied nonempty, normalized_shape: sizes, weight bias: same optional")

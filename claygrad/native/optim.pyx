@@ -1,4 +1,4 @@
-"""Optimizer steps over all parameters of a group in one call; claygrad/optim says what they mean."""
+"""Optimizer steps over all parameters of a group in one call; claygrad/optim has the definitions."""
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.math cimport pow, sqrt
@@ -32,8 +32,8 @@ cdef extern from "optim/optim.hpp" namespace "clay" nogil:
         double momentum
         double damping
         double eps
-        double least
-        double most
+        double min_step
+        double max_step
         int maximize
         int nesterov
         int decoupled
@@ -54,7 +54,7 @@ def clear_gradients(params):
     """p.grad = None for all."""
     cdef bint unusual = asking()[0]
     for p in params:
-        if unusual and is_odd(p):                   # its gradient may be another tensor's: the setter is asked, as any is
+        if unusual and is_odd(p):                   # a subclass may override the setter of grad
             if p.grad is not None:
                 p.grad = None
         else:
@@ -76,7 +76,7 @@ def gather(params, state, tuple keys, bint begun=True):
         if t.grad_ is None:
             continue
         if keys:
-            entry = PyDict_GetItem(state, p)       # of a defaultdict too: nothing is made
+            entry = PyDict_GetItem(state, p)       # adds no entry, also for a defaultdict
             if begun and (entry == NULL or not <object>entry):
                 return None
             for i in range(len(keys)):
@@ -110,7 +110,7 @@ cdef bint _writable(object x, Layout like):
     """Whether x can be written together with a parameter of that layout."""
     if not isinstance(x, Tensor):
         return False
-    (<Tensor>x).layout.storage.own()             # before anybody asks where the bytes lie
+    (<Tensor>x).layout.storage.own()             # before the address is read
     return _same_order((<Tensor>x).layout, like) and (not (<Tensor>x).inference or modes().inference)
 
 
@@ -122,12 +122,12 @@ cdef bint _counts(object x):
 
 
 cdef double _number(Tensor t) noexcept:
-    """The one element of what `_counts`."""
+    """The value of a step counter."""
     return (<float*>t.layout.data())[0] if t.layout.dtype.code == F32 else (<double*>t.layout.data())[0]
 
 
 cdef double _set(Tensor t, double value) except? -1:
-    """Write that element; what it is then, rounded."""
+    """Set a step counter; returns the rounded value."""
     begin_write(t)
     if t.layout.dtype.code == F32:
         (<float*>t.layout.data())[0] = <float>value
@@ -137,12 +137,12 @@ cdef double _set(Tensor t, double value) except? -1:
 
 
 cdef double _counted(Tensor step) except? -1:
-    """Counts a step; the new count."""
+    """Increment a step counter; returns the new count."""
     return _set(step, _number(step) + 1)
 
 
 cdef double _multiplied(Tensor t, double by) except? -1:
-    """The same by a number, which is rounded as operations on such a tensor round it."""
+    """The same by a number, rounded to the dtype of the counter."""
     return _set(t, <float>_number(t) * <float>by if t.layout.dtype.code == F32 else _number(t) * by)
 
 
@@ -204,7 +204,7 @@ cdef class _Plan:
         return self.dtype == F32 or self.dtype == F64
 
     cdef int run(self, const char* name, StepOptions* options, params, int writes=1) except -1:
-        """`writes`: how often torch's step writes to a parameter, which its version tells."""
+        """`writes`: how many writes to a parameter torch's step makes, for its version counter."""
         cdef step_fn f = <step_fn>find("optim", name, self.dtype)
         cdef StepTensor* tensors = self.tensors
         cdef Py_ssize_t count = self.count
@@ -243,7 +243,7 @@ cdef class _Plan:
 cdef int _clear(StepOptions* options, double decay, bint maximize) noexcept:
     options.decay = decay
     options.shrink = 1
-    options.beta1 = options.beta2 = options.momentum = options.damping = options.eps = options.least = options.most = 0
+    options.beta1 = options.beta2 = options.momentum = options.damping = options.eps = options.min_step = options.max_step = 0
     options.maximize = maximize
     options.nesterov = options.decoupled = options.centered = options.states = 0
     return 0
@@ -256,7 +256,7 @@ cdef bint _all_count(steps):
     return True
 
 
-# --- the steps: False if the tensors are not such as a kernel takes, and then nothing was done ---------------------------
+# --- the steps: False if the kernel does not take the tensors; then nothing was written ---------------------------
 def sgd(params, grads, buffers, double lr, double momentum, double damping, double decay, bint nesterov,
         bint maximize):
     cdef _Plan plan = _Plan.__new__(_Plan)
@@ -425,14 +425,14 @@ def asgd(params, grads, averages, shares, rates, steps, double lr, double lambd,
     return True
 
 
-def rprop(params, grads, previous, sizes, steps, double shrink, double grow, double least, double most, bint maximize):
+def rprop(params, grads, previous, sizes, steps, double shrink, double grow, double min_step, double max_step, bint maximize):
     cdef _Plan plan = _Plan.__new__(_Plan)
     cdef StepOptions options
     cdef Py_ssize_t i
     if not _all_count(steps) or not plan.fill(params, grads, (previous, sizes)):
         return False
     _clear(&options, 0, maximize)
-    options.beta1, options.beta2, options.least, options.most = shrink, grow, least, most
+    options.beta1, options.beta2, options.min_step, options.max_step = shrink, grow, min_step, max_step
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
     plan.run("rprop", &options, params)

@@ -1,5 +1,4 @@
-"""Native forms of operations that lay the elements of a tensor out anew: repetitions, pads, channels dealt out as space.
-None: the declaration decides."""
+"""Native forms of repeat, pad, pixel_shuffle and channel_shuffle. None: the declaration runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
@@ -7,8 +6,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_strided, in_order, new_layout
-from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, plain, some
+from claygrad.core.data.layout cimport Layout, channels_last, strictly_row_major, fresh, fresh_strided, as_contiguous, new_layout
+from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, has_default_strides, some
 from claygrad.native.view cimport sizes_of
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer
@@ -26,7 +25,7 @@ cdef extern from "copy/pad.hpp" namespace "clay" nogil:
     void pad_back(int dtype, const void* grad, void* out, const Padding* shape) noexcept
 
 cdef enum:
-    RELEASE = 262144                    # bytes above which the interpreter lock is let go
+    RELEASE = 262144                    # bytes above which the interpreter lock is released
 
 
 cdef Layout _repeat(Op op, PyObject** slots, Layout target):
@@ -47,7 +46,7 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
             return None
         k = i - (n - x.ndim)
         shape[i] = 1 if k < 0 else x.shape[k]
-        if shape[i] > INT64_MAX >> 30:               # the product could wrap around; x.shape and times are positive
+        if shape[i] > INT64_MAX >> 30:               # overflow; x.shape and times are positive
             return None
         shape[i] *= times[i]
     out = fresh(x.dtype, n, shape)
@@ -67,9 +66,9 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
 
 
 cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadMode mode, bint may_cut):
-    """The last axes, up to three of them, and their pads; False where more is asked for than an axis can give."""
+    """Read the pads of up to three last axes; False if a pad is invalid for its axis."""
     cdef int64_t given[64]
-    cdef int64_t before, after, least, most
+    cdef int64_t before, after, smallest, largest
     cdef int i, k, count = sizes_of(pads, given)
     if count < 2 or count % 2 or count > 6 or count // 2 > ndim:
         return False
@@ -82,9 +81,9 @@ cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadM
             p.outer *= shape[i]
             continue
         before, after = given[2 * k], given[2 * k + 1]
-        most = shape[i] - 1 if mode == PAD_REFLECT else shape[i] if mode == PAD_CIRCULAR else INT64_MAX
-        least = -shape[i] if may_cut else 0
-        if not (least <= before <= most and least <= after <= most) or shape[i] + before + after <= 0:
+        largest = shape[i] - 1 if mode == PAD_REFLECT else shape[i] if mode == PAD_CIRCULAR else INT64_MAX
+        smallest = -shape[i] if may_cut else 0
+        if not (smallest <= before <= largest and smallest <= after <= largest) or shape[i] + before + after <= 0:
             return False
         p.size[2 - k], p.before[2 - k], p.after[2 - k] = shape[i], before, after
     return True
@@ -98,19 +97,19 @@ cdef void _padded_shape(const Padding* p, int ndim, const int64_t* shape, int64_
 
 
 cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
-    """Images filled up with a constant along height and width; None where there are other axes to fill."""
+    """Constant padding of channels-last images along height and width; None if other axes are padded."""
     cdef Padding p
-    cdef int64_t places[3]
+    cdef int64_t indices[3]
     cdef int64_t shape[4]
     cdef int64_t strides[4]
     cdef int i
     cdef Layout out
     if len(pads) > 4:
         return None
-    places[0], places[1], places[2] = x.shape[0], x.shape[2], x.shape[3]
-    if not _padding(&p, 3, places, pads, PAD_CONSTANT, True):
+    indices[0], indices[1], indices[2] = x.shape[0], x.shape[2], x.shape[3]
+    if not _padding(&p, 3, indices, pads, PAD_CONSTANT, True):
         return None
-    for i in range(2):                                   # lines are of channels
+    for i in range(2):                                   # a line is all channels of a pixel
         p.size[i], p.before[i], p.after[i] = p.size[i + 1], p.before[i + 1], p.after[i + 1]
     p.size[2], p.before[2], p.after[2] = x.shape[1], 0, 0
     shape[0], shape[1], shape[3] = x.shape[0], x.shape[1], x.shape[3] + p.before[1] + p.after[1]
@@ -123,7 +122,7 @@ cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
 
 
 cdef bint _only_cut(object pads) except -1:
-    """Such pads leave the order of the axes as it is."""
+    """Pad; the result keeps the order of the axes in memory."""
     for n in pads:
         if type(n) is not int or n > 0:
             return False
@@ -135,14 +134,14 @@ cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     cdef int64_t shape[64]
     cdef Layout out
     if not x.contiguous and type(pads) in (tuple, list):
-        if falling(x):
-            x = in_order(x)
+        if strictly_row_major(x):
+            x = as_contiguous(x)
         elif mode == PAD_CONSTANT and not _only_cut(pads):
             if channels_last(x):
                 return _padded_channels_last(x, pads, value)
             if not may_be_channels_last(x):
-                x = in_order(x)
-    if not plain(x) or not _padding(&p, x.ndim, x.shape, pads, mode, mode != PAD_CIRCULAR):
+                x = as_contiguous(x)
+    if not has_default_strides(x) or not _padding(&p, x.ndim, x.shape, pads, mode, mode != PAD_CIRCULAR):
         return None
     _padded_shape(&p, x.ndim, x.shape, shape)
     out = fresh(x.dtype, x.ndim, shape)
@@ -171,7 +170,7 @@ cdef int _mode_of(object name) except -1:
 
 
 cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
-    """What an empty tensor is continued to."""
+    """Padding of an empty tensor."""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int i, k
@@ -187,7 +186,7 @@ cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
     return fresh(x.dtype, x.ndim, shape)
 
 
-cdef Layout _bent_pad(Op op, PyObject** slots, Layout target):
+cdef Layout _reflected(Op op, PyObject** slots, Layout target):
     """_pad_enum(input, pad, mode)"""
     cdef Layout x = some(slots[0])
     cdef int64_t pads[64]
@@ -198,14 +197,14 @@ cdef Layout _bent_pad(Op op, PyObject** slots, Layout target):
     return _padded(x, <object>slots[1], <PadMode>_mode_of(<object>slots[2]), NULL)
 
 
-cdef Layout _bent_back(Op op, PyObject** slots, Layout target):
+cdef Layout _reflected_backward(Op op, PyObject** slots, Layout target):
     """_pad_enum_backward(grad_output, pad, mode, shape)"""
     cdef Layout g = some(slots[0]), out
     cdef Padding p
     cdef int64_t shape[64]
     cdef int64_t padded[64]
     cdef int i
-    if target is not None or g is None or not plain(g) or g.dtype.code != F32 and g.dtype.code != F64:
+    if target is not None or g is None or not has_default_strides(g) or g.dtype.code != F32 and g.dtype.code != F64:
         return None
     if sizes_of(<object>slots[3], shape) != g.ndim:
         return None
@@ -230,7 +229,7 @@ cdef Layout _bent_back(Op op, PyObject** slots, Layout target):
 # --- channels and space ------------------------------------------------------------------------------------------
 cdef Layout _pixels(Op op, PyObject** slots, Layout target):
     """pixel_shuffle(input, upscale_factor), pixel_unshuffle(input, downscale_factor)"""
-    cdef Layout x = some(slots[0]), made
+    cdef Layout x = some(slots[0]), out
     cdef int64_t shape[66]
     cdef int64_t strides[66]
     cdef int64_t r, c, h, w
@@ -256,9 +255,9 @@ cdef Layout _pixels(Op op, PyObject** slots, Layout target):
         shape[n], shape[n + 1], shape[n + 2], shape[n + 3], shape[n + 4] = c, r, r, h // r, w // r
         strides[n], strides[n + 1], strides[n + 2] = x.strides[n], x.strides[n + 1], x.strides[n + 2]
         strides[n + 3], strides[n + 4] = x.strides[n + 1] * r, x.strides[n + 2] * r
-    made = copied(new_layout(x.storage, x.dtype, n + 5, shape, strides, x.offset))
+    out = copied(new_layout(x.storage, x.dtype, n + 5, shape, strides, x.offset))
     shape[n], shape[n + 1], shape[n + 2] = (c // (r * r), h * r, w * r) if up else (c * r * r, h // r, w // r)
-    return in_format_of(_reshaped(made, x.ndim, shape), x)
+    return in_format_of(_reshaped(out, x.ndim, shape), x)
 
 
 cdef Layout _channels(Op op, PyObject** slots, Layout target):
@@ -283,7 +282,7 @@ cdef Layout _channels(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _reshaped(Layout v, int ndim, const int64_t* shape):
-    """Contiguous memory in another shape."""
+    """A view of contiguous memory in another shape."""
     cdef int64_t strides[64]
     cdef int64_t step = 1
     cdef int i
@@ -295,8 +294,8 @@ cdef Layout _reshaped(Layout v, int ndim, const int64_t* shape):
 
 offer("repeat", _repeat)
 offer("constant_pad", _constant_pad)
-offer("bent_pad", _bent_pad)
-offer("bent_back", _bent_back)
+offer("bent_pad", _reflected)
+offer("bent_back", _reflected_backward)
 offer("pixel_shuffle", _pixels)
 offer("pixel_unshuffle", _pixels)
 offer("channel_shuffle", _channels)

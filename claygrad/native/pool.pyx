@@ -1,5 +1,5 @@
-"""The native loops of pooling; claygrad/ops/_pool.py says what they compute. A pool over fewer than three axes is one over
-three, the first of them of size 1."""
+"""Native forms of pooling; claygrad/ops/_pool.py has the definitions. Pooling over fewer than three axes is done over three,
+with leading axes of size 1."""
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
@@ -16,13 +16,13 @@ cdef extern from "nn/pool.hpp" namespace "clay" nogil:
         bint counted
         int64_t divisor
 
-    ctypedef bint (*pooling_fn)(const Pooling* shape, const void* a, void* made, int64_t* places) noexcept nogil
+    ctypedef bint (*pooling_fn)(const Pooling* shape, const void* a, void* out, int64_t* indices) noexcept nogil
 
 ctypedef fused real:
     float
     double
 
-# The numbers of each axis in a row, as they are given.
+# Kernel size, stride, padding and dilation per axis.
 cdef struct Axes:
     int64_t size[3]
     int64_t out[3]
@@ -33,7 +33,7 @@ cdef struct Axes:
 
 
 cdef void _put(Axes* a, int dims, Pooling* s) noexcept:
-    """The numbers of up to three axes in the places of the last ones."""
+    """Read values for up to three axes into the last elements."""
     cdef int h = dims - 2, w = dims - 1
     s.t, s.ot, s.kt, s.stride_t, s.pad_t, s.dilation_t = 1, 1, 1, 1, 0, 1
     s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h = 1, 1, 1, 1, 0, 1
@@ -57,7 +57,7 @@ cdef void _ones(Axes* a) noexcept:
 
 
 cdef bint _count(Axes* a, int dims, bint ceil) noexcept:
-    """How many windows there are along each axis; False if one of the numbers is refused."""
+    """Fill in the output sizes; False if an argument is invalid."""
     cdef int i
     cdef int64_t room, reach
     for i in range(dims):
@@ -66,7 +66,7 @@ cdef bint _count(Axes* a, int dims, bint ceil) noexcept:
             return False
         room = a.size[i] + 2 * a.padding[i] - reach
         if a.kernel[i] > a.size[i] + 2:
-            return False                               # most of the kernel sees padding alone
+            return False                               # padding is more than half of the kernel: an error
         if a.size[i] < 1 or room + (a.stride[i] - 1 if ceil else 0) < 0 or room < 0 and dims == 3:
             return False
         a.out[i] = (room + (a.stride[i] - 1 if ceil else 0)) // a.stride[i] + 1
@@ -78,7 +78,7 @@ cdef bint _count(Axes* a, int dims, bint ceil) noexcept:
 
 
 cdef int64_t _lead(Layout x, int dims, int64_t* shape) noexcept:
-    """How many planes there are, and the shape before their axes; -1 if that is refused."""
+    """The number of planes, and the leading shape; -1 if the input is invalid."""
     cdef int i
     cdef int64_t planes = 1
     if x.ndim != dims + 1 and x.ndim != dims + 2 or x.shape[x.ndim - dims - 1] == 0:
@@ -133,24 +133,24 @@ cdef bint _windows(Layout x, const Arg* kernel, const Arg* stride, const Arg* pa
     return True
 
 
-cdef Layout _made(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape, int64_t* places):
-    """What a kernel makes of x, of this shape, from or with the places of the largest; or None."""
+cdef Layout _pooled(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape, int64_t* indices):
+    """Run a pooling kernel on x: a result of this shape, or None. `indices` are written or read."""
     cdef Layout out
     cdef pooling_fn f
     cdef bint done
     out = fresh(x.dtype, ndim, shape)
-    if out.numel == 0:                        # no memory bounds the sizes that the kernel multiplies
+    if out.numel == 0:                        # an empty result may have sizes whose product overflows
         return out
     f = <pooling_fn>find("windows", name, x.dtype.code)
     with nogil:
-        done = f(s, x.data(), out.data(), places)
+        done = f(s, x.data(), out.data(), indices)
     return out if done else None
 
 
-cdef list _made_with_places(const char* name, Layout x, Pooling* s, const int64_t* shape):
-    cdef Layout places = fresh(of_code(I64), x.ndim, shape)
-    cdef Layout out = _made(name, x, s, x.ndim, shape, <int64_t*>places.data())
-    return None if out is None else [out, places]
+cdef list _pooled_with_indices(const char* name, Layout x, Pooling* s, const int64_t* shape):
+    cdef Layout indices = fresh(of_code(I64), x.ndim, shape)
+    cdef Layout out = _pooled(name, x, s, x.ndim, shape, <int64_t*>indices.data())
+    return None if out is None else [out, indices]
 
 
 cdef Layout _max(Op op, MaxPool* a):
@@ -159,7 +159,7 @@ cdef Layout _max(Op op, MaxPool* a):
     cdef int64_t shape[5]
     if not _windows(x, &a.kernel, &a.stride, &a.padding, &a.dilation, a.ceil.value, &s, shape):
         return None
-    return _made("max", x, &s, x.ndim, shape, NULL)
+    return _pooled("max", x, &s, x.ndim, shape, NULL)
 
 
 cdef list _max_at(Op op, MaxPool* a):
@@ -168,11 +168,11 @@ cdef list _max_at(Op op, MaxPool* a):
     cdef int64_t shape[5]
     if not _windows(x, &a.kernel, &a.stride, &a.padding, &a.dilation, a.ceil.value, &s, shape):
         return None
-    return _made_with_places("max", x, &s, shape)
+    return _pooled_with_indices("max", x, &s, shape)
 
 
 cdef bint _back(Layout g, int dims, int ndim, const int64_t* shape, Axes* axes, Pooling* s) noexcept:
-    """Fill in the sizes for a gradient of pooled planes of this shape; False if it does not fit."""
+    """Fill in the sizes for a gradient with respect to an input of this shape; False if it does not fit."""
     cdef int i
     cdef int64_t planes = 1
     if dims < 1 or dims > 3 or g.ndim != ndim or ndim < dims or ndim > 5:
@@ -193,14 +193,14 @@ cdef bint _back(Layout g, int dims, int ndim, const int64_t* shape, Axes* axes, 
 
 
 cdef Layout _max_back(Op op, MaxPoolBackward* a):
-    cdef Layout g = <Layout>a.grad_output.layout, places = <Layout>a.indices.layout
+    cdef Layout g = <Layout>a.grad_output.layout, indices = <Layout>a.indices.layout
     cdef Pooling s
     cdef Axes axes
     cdef int ndim = a.shape.value
     _ones(&axes)
-    if not same_shape(g, places) or not _back(g, <int>a.dims.value, ndim, a.shape.ints, &axes, &s):
+    if not same_shape(g, indices) or not _back(g, <int>a.dims.value, ndim, a.shape.ints, &axes, &s):
         return None
-    return _made("max_back", g, &s, ndim, a.shape.ints, <int64_t*>places.data())
+    return _pooled("max_back", g, &s, ndim, a.shape.ints, <int64_t*>indices.data())
 
 
 cdef bint _divided(Pooling* s, const Arg* counted, const Arg* divisor) noexcept:
@@ -217,7 +217,7 @@ cdef Layout _mean(Op op, AvgPool* a):
     cdef int64_t shape[5]
     if not _windows(x, &a.kernel, &a.stride, &a.padding, NULL, a.ceil.value, &s, shape) or not _divided(&s, &a.include_, &a.divisor):
         return None
-    return _made("mean", x, &s, x.ndim, shape, NULL)
+    return _pooled("mean", x, &s, x.ndim, shape, NULL)
 
 
 cdef Layout _mean_back(Op op, AvgPoolBackward* a):
@@ -231,10 +231,10 @@ cdef Layout _mean_back(Op op, AvgPoolBackward* a):
         return None
     if not _back(g, dims, ndim, a.shape.ints, &axes, &s) or not _divided(&s, &a.include_, &a.divisor):
         return None
-    return _made("mean_back", g, &s, ndim, a.shape.ints, NULL)
+    return _pooled("mean_back", g, &s, ndim, a.shape.ints, NULL)
 
 
-# --- windows that share an axis out ---------------------------------------------------------------------------------------
+# --- adaptive pooling ---------------------------------------------------------------------------------------
 cdef bint _shared(Layout x, const Arg* size, Pooling* s, int64_t* shape) noexcept:
     """The measures, and the shape of the result; False if they do not fit."""
     cdef Axes axes
@@ -259,14 +259,14 @@ cdef Layout _shared_mean(Op op, AdaptivePool* a):
     cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    return _made("shared_mean", x, &s, x.ndim, shape, NULL) if _shared(x, &a.size, &s, shape) else None
+    return _pooled("shared_mean", x, &s, x.ndim, shape, NULL) if _shared(x, &a.size, &s, shape) else None
 
 
 cdef list _shared_max(Op op, AdaptivePool* a):
     cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    return _made_with_places("shared_max", x, &s, shape) if _shared(x, &a.size, &s, shape) else None
+    return _pooled_with_indices("shared_max", x, &s, shape) if _shared(x, &a.size, &s, shape) else None
 
 
 cdef Layout _shared_mean_back(Op op, AdaptivePoolBackward* a):
@@ -276,27 +276,27 @@ cdef Layout _shared_mean_back(Op op, AdaptivePoolBackward* a):
     _ones(&axes)
     if not _back(g, <int>a.dims.value, <int>a.shape.value, a.shape.ints, &axes, &s):
         return None
-    return _made("shared_mean_back", g, &s, <int>a.shape.value, a.shape.ints, NULL)
+    return _pooled("shared_mean_back", g, &s, <int>a.shape.value, a.shape.ints, NULL)
 
 
-# --- windows at random steps ---------------------------------------------------------------------------------------------------
-cdef void _starts(real sample, int64_t n, int64_t out, int64_t kernel, int64_t* made) noexcept nogil:
+# --- fractional pooling ---------------------------------------------------------------------------------------------------
+cdef void _starts(real sample, int64_t n, int64_t out, int64_t kernel, int64_t* result) noexcept nogil:
     """As starts() in claygrad/ops/pool_fractional.py."""
     cdef real alpha, moved
     cdef int64_t i, offset
-    made[out - 1] = n - kernel
+    result[out - 1] = n - kernel
     if out > 1:
         alpha = <real>(n - kernel) / <real>(out - 1)
         moved = sample * alpha
         offset = <int64_t>moved
         for i in range(out - 1):
             moved = (<real>i + sample) * alpha
-            made[i] = <int64_t>moved - offset
+            result[i] = <int64_t>moved - offset
 
 
-cdef void _largest(Axes* a, int64_t planes, int dims, const real* x, const real* samples, int64_t* begin, real* out, int64_t* places) \
+cdef void _largest(Axes* a, int64_t planes, int dims, const real* x, const real* samples, int64_t* begin, real* out, int64_t* indices) \
         noexcept nogil:
-    """The largest element of every window of each plane; `begin` has room for the beginnings along three axes."""
+    """The max of every window of each plane; `begin` has room for the window starts along three axes."""
     cdef int64_t _plane, t, h, w, i, j, k, at, best_at
     cdef int64_t* rows = begin + a.out[0]
     cdef int64_t* columns = rows + a.out[1]
@@ -322,15 +322,15 @@ cdef void _largest(Axes* a, int64_t planes, int dims, const real* x, const real*
                                 value = x[k]
                                 if value > best or value != value:
                                     best, best_at = value, k
-                    out[0], places[0] = best, best_at
+                    out[0], indices[0] = best, best_at
                     out += 1
-                    places += 1
+                    indices += 1
         x += a.size[0] * a.size[1] * a.size[2]
         samples += dims
 
 
 cdef list _fractional(Op op, FractionalPool* given):
-    cdef Layout x = <Layout>given.input.layout, samples = <Layout>given.samples.layout, out, places, begin
+    cdef Layout x = <Layout>given.input.layout, samples = <Layout>given.samples.layout, out, indices, begin
     cdef Axes a
     cdef int64_t shape[5]
     cdef int64_t planes, room, k
@@ -347,31 +347,31 @@ cdef list _fractional(Op op, FractionalPool* given):
         a.size[at + i], shape[x.ndim - dims + i] = x.shape[x.ndim - dims + i], a.out[at + i]
         if a.kernel[at + i] < 1 or a.out[at + i] < 1 or a.out[at + i] + a.kernel[at + i] - 1 + (dims == 3) > a.size[at + i]:
             return None
-    for k in range(planes * dims):                     # draws outside [0, 1) would begin anywhere
+    for k in range(planes * dims):                     # a sample outside [0, 1) would give starts out of range
         if not 0 <= ((<float*>samples.data())[k] if x.dtype.code == F32 else (<double*>samples.data())[k]) < 1:
             return None
     room = a.out[0] + a.out[1] + a.out[2]
-    out, places, begin = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape), fresh(of_code(I64), 1, &room)
+    out, indices, begin = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape), fresh(of_code(I64), 1, &room)
     with nogil:
         if x.dtype.code == F32:
             _largest[float](&a, planes, dims, <const float*>x.data(), <const float*>samples.data(), <int64_t*>begin.data(),
-                            <float*>out.data(), <int64_t*>places.data())
+                            <float*>out.data(), <int64_t*>indices.data())
         else:
             _largest[double](&a, planes, dims, <const double*>x.data(), <const double*>samples.data(), <int64_t*>begin.data(),
-                             <double*>out.data(), <int64_t*>places.data())
-    return [out, places]
+                             <double*>out.data(), <int64_t*>indices.data())
+    return [out, indices]
 
 
-# --- values put at places ---------------------------------------------------------------------------------------------------
+# --- max unpooling ---------------------------------------------------------------------------------------------------
 cdef Layout _put_at(Op op, MaxUnpool* a):
-    cdef Layout x = <Layout>a.input.layout, places = <Layout>a.indices.layout
+    cdef Layout x = <Layout>a.input.layout, indices = <Layout>a.indices.layout
     cdef Pooling s
     cdef Axes axes
     cdef int64_t shape[5]
     cdef int64_t planes
     cdef int dims = a.size.value, d
     _ones(&axes)
-    if not same_shape(x, places) or not 1 <= dims <= 3 or not for_axes(&a.size, dims, axes.size):
+    if not same_shape(x, indices) or not 1 <= dims <= 3 or not for_axes(&a.size, dims, axes.size):
         return None
     planes = _lead(x, dims, shape)
     if planes < 1:
@@ -382,7 +382,7 @@ cdef Layout _put_at(Op op, MaxUnpool* a):
             return None
     _put(&axes, dims, &s)
     s.planes = planes
-    return _made("put", x, &s, x.ndim, shape, <int64_t*>places.data())
+    return _pooled("put", x, &s, x.ndim, shape, <int64_t*>indices.data())
 
 
 offer_one("max_pool", <one_t>_max, "input: float, kernel: sizes")

@@ -13,17 +13,17 @@ from claygrad.core.data.device cimport parse as parse_device
 from claygrad.core.data.dtype import prefix
 from claygrad.core.graph.inplace cimport check_writable, rebase, write_layout
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, dense, fresh, fresh_like, fresh_strided, stretched
+from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, dense, fresh, fresh_like, fresh_strided, is_broadcast
 from claygrad.core.data.transfer cimport to_host
 from claygrad.core.graph.conj_view cimport resolved, write_lazy
 from claygrad.core.errors import no_elements
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.data.storage cimport Storage, new_storage
-from claygrad.core.tensor cimport Tensor, mark_made, new_tensor
+from claygrad.core.tensor cimport Tensor, mark_created, new_tensor
 
-# What a fill draws. `a` and `b` are its numbers: bounds, mean and deviation, rate, probability, or the base and the
-# width of a range.
+# Distributions. `a` and `b` are the parameters: bounds, mean and deviation, rate, probability, or start and width of a
+# range.
 cdef enum:
     UNIFORM = 0
     NORMAL = 1
@@ -44,7 +44,7 @@ KINDS = {"uniform": UNIFORM, "normal": NORMAL, "log_normal": LOG_NORMAL, "expone
 
 
 cdef object _chance():
-    """A seed that nobody can foresee, of 53 bits so that a float holds it."""
+    """A nondeterministic seed of 53 bits, which a float holds exactly."""
     return int.from_bytes(os.urandom(8), "little") & ((1 << 53) - 1)
 
 
@@ -71,7 +71,7 @@ cdef class Generator:
         return self
 
     def seed(self):
-        """Start an unforeseeable stream; returns its seed."""
+        """Seed from the system's random numbers; returns the seed."""
         number = _chance()
         engine_seed(self.engine, number)
         return number
@@ -195,7 +195,7 @@ cdef int _refuse(Generator g, device where) except -1:
 
 
 cdef Layout _beside(Layout v):
-    """A layout in main memory with the order of another."""
+    """A new layout on the CPU with the shape and strides of another."""
     return fresh_strided(v.dtype, v.ndim, v.shape, v.strides) if dense(v) else fresh_like(v)
 
 
@@ -242,7 +242,7 @@ cdef bint _is_block(Layout v, int* order) noexcept:
 
 
 cdef int _drawn_as(int kind, int code) except -1:
-    """The type with a loop whose elements have the same bits."""
+    """The dtype with a kernel that has elements of the same size."""
     if code < C32 and kind in (RANGE, NATURAL_RANGE, FULL_RANGE, BERNOULLI, GEOMETRIC, PERMUTATION):
         return I16 if code == U16 else I32 if code == U32 else I64
     if code == C32 and (kind == UNIFORM or kind == NORMAL):
@@ -346,9 +346,9 @@ cdef int _draw_each(Generator g, Layout v, int* order, int64_t* shape, char* to,
 
 
 def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
-    """Overwrite a tensor with draws; `op` names the node of the write, whose gradient is zero. Returns the tensor."""
+    """Fill a tensor in place with random numbers; `op` names the recorded node, whose gradient is zero. Returns the tensor."""
     cdef PyObject* slots[2]
-    cdef Layout v = t.layout, made
+    cdef Layout v = t.layout, out
     cdef Node node = None
     cdef bint record
     cdef Generator g = _pick(generator)
@@ -356,7 +356,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
     slots[1] = <PyObject*>p
     record = should_record(op, slots)
     check_writable(t, record)
-    if v.numel and stretched(v):
+    if v.numel and is_broadcast(v):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
                            "memory location. Please clone() the tensor before performing the operation.")
     if record:
@@ -366,16 +366,16 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
             _refuse(g, cpu)
         v.storage.before_write()
         if v.bits:
-            made = fresh_like(v)
-            _fill(g, kind, made, a, b, None if p is None else resolved(p.layout))
-            write_lazy(v, made)
+            out = fresh_like(v)
+            _fill(g, kind, out, a, b, None if p is None else resolved(p.layout))
+            write_lazy(v, out)
         else:
             _fill(g, kind, v, a, b, None if p is None else resolved(p.layout))
     elif v.storage.where.kind == ACCELERATOR:
         v.storage.before_write()
-        made = _beside(v)
-        _fill(_pick_for(generator, v.storage.where), kind, made, a, b, None if p is None else to_host(resolved(p.layout)))
-        write_layout(v, made)
+        out = _beside(v)
+        _fill(_pick_for(generator, v.storage.where), kind, out, a, b, None if p is None else to_host(resolved(p.layout)))
+        write_layout(v, out)
     elif v.bits & SPARSE:
         raise no_elements()
     t.bump()
@@ -385,7 +385,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
 
 
 cdef bint _simple_size(tuple size, int64_t* shape) except -1:
-    """Whether the size is non-negative ints, or one tuple of them, and not huge; they are then in shape."""
+    """Read a size given as ints or one tuple; False if one is negative or huge."""
     cdef int i = 0
     cdef int64_t n, total = 1
     if not size:
@@ -407,14 +407,14 @@ cdef bint _simple_size(tuple size, int64_t* shape) except -1:
 
 
 def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
-    """A new tensor of draws in the plain cases, which are most; None in all others.
+    """A new tensor of random numbers in the common case; None in all others.
 
-    Plain is: on the CPU, contiguous, a size of ints or of another tensor, of the default dtype (or the other tensor's,
+    The common case: on the CPU, contiguous, a size of ints or of another tensor, of the default dtype (or the other tensor's,
     or `kind_of_number`), and of the `named` options of a factory only generator, requires_grad and a floating dtype.
     """
     cdef int64_t shape[16]
     cdef Layout v
-    cdef Tensor made
+    cdef Tensor out
     cdef Generator g = _default
     cdef dtype d = default_float() if kind_of_number is None else kind_of_number
     cdef bint leaf = False
@@ -444,16 +444,16 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     else:
         return None
     if kind == NORMAL and d.category == CAT_COMPLEX:
-        b = 1 / 2**0.5                            # the parts share the variance
+        b = 1 / 2**0.5                            # real and imaginary part have half of the variance each
     if v.numel:
         _draw(g, kind, d.code, v.data(), v.numel, a, b, True)
-    made = mark_made(new_tensor(v))
-    made.leaf_grad = leaf
-    return made
+    out = mark_created(new_tensor(v))
+    out.leaf_grad = leaf
+    return out
 
 
 def record_draws(Op op, Tensor out, *inputs):
-    """Record that new draws came from these inputs, through which no gradient passes. Returns the draws."""
+    """Record a node for random numbers with tensor parameters, which have zero gradients. Returns the tensor."""
     cdef PyObject* slots[2]
     cdef int i = 0
     for x in inputs:
@@ -482,7 +482,7 @@ cdef bint _away(Tensor t):
 
 
 cdef Tensor _hosted(Tensor t):
-    """The same in main memory, where draws are made."""
+    """The same on the CPU, where random numbers are generated."""
     return None if t is None else new_tensor(to_host(t.layout))
 
 

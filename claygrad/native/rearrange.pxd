@@ -13,10 +13,10 @@ cdef inline Layout some(PyObject* slot):
     return v if v.numel else None
 
 
-cdef bint may_be_channels_last(Layout v) noexcept        # of images, on which axes of one element throw no light
-cdef bint plain(Layout v) noexcept                       # elements in row-major order, axes of one element too
+cdef bint may_be_channels_last(Layout v) noexcept        # of images: strides that may mean channels last (axes of size 1)
+cdef bint has_default_strides(Layout v) noexcept                       # contiguous, with the default strides also for axes of size 1
 cdef bint has_channels_last(Layout v) noexcept
-cdef Layout in_format_of(Layout made, Layout x)
+cdef Layout in_format_of(Layout out, Layout x)
 cdef Layout copied(Layout v)                             # in row-major order, in new memory
 cdef Layout channels_at_the_end(Layout v)                # images with their channels last, in new memory
 cdef int fill_with(Layout v, const void* element) except -1

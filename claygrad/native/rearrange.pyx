@@ -1,5 +1,4 @@
-"""Native forms of operations that put the elements of a tensor in other places: flips, rolls, diagonals, triangles, parts.
-None: the declaration decides."""
+"""Native forms of flip, roll, rot90, tril, triu, diag_embed, and of the gradients of views. None: the declaration runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -7,7 +6,8 @@ from libc.string cimport memset
 from claygrad.core.op cimport Op
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
-from claygrad.core.data.layout cimport Layout, channels_last, falling, fresh, fresh_like, fresh_strided, in_order, new_layout, same_shape
+from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, new_layout, same_shape,
+                                        strictly_row_major)
 from claygrad.native.view cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
@@ -20,12 +20,12 @@ cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     void fill_elements(void* out, const void* element, int64_t n, int64_t item_size) noexcept
 
-# Bytes above which the interpreter lock is let go.
+# Bytes above which the interpreter lock is released.
 cdef enum:
     RELEASE = 262144
 
 
-cdef bint plain(Layout v) noexcept:
+cdef bint has_default_strides(Layout v) noexcept:
     cdef int64_t step = 1
     cdef int i
     if not v.contiguous or v.numel == 0:
@@ -48,33 +48,33 @@ cdef Layout channels_at_the_end(Layout v):
 
 cdef bint has_channels_last(Layout v) noexcept:
     """Whether images or volumes that are not in row-major order have their channels last in memory."""
-    cdef int64_t least = 0
+    cdef int64_t smallest = 0
     cdef int i, d
     if v.ndim != 4 and v.ndim != 5 or v.contiguous or v.numel == 0 or v.strides[1] == 0:
         return False
     for i in range(v.ndim):
         d = 1 if i == 0 else 0 if i == v.ndim - 1 else v.ndim - i
-        if v.strides[d] < least or d == 0 and least == v.strides[1]:
+        if v.strides[d] < smallest or d == 0 and smallest == v.strides[1]:
             return False
-        least = v.strides[d] * v.shape[d] if v.shape[d] > 1 else v.strides[d]
+        smallest = v.strides[d] * v.shape[d] if v.shape[d] > 1 else v.strides[d]
     return True
 
 
-cdef Layout in_format_of(Layout made, Layout x):
-    """A result in row-major order, or with its channels last if those of the tensor it was made from are."""
+cdef Layout in_format_of(Layout result, Layout x):
+    """The result, copied to channels last if x is channels last."""
     cdef int64_t strides[5]
     cdef int64_t step
     cdef int i
     cdef Layout out
-    if not has_channels_last(x) or made.ndim != x.ndim or made.numel == 0:
-        return made
-    strides[1], step = 1, made.shape[1]
-    for i in range(made.ndim - 1, 1, -1):
+    if not has_channels_last(x) or result.ndim != x.ndim or result.numel == 0:
+        return result
+    strides[1], step = 1, result.shape[1]
+    for i in range(result.ndim - 1, 1, -1):
         strides[i] = step
-        step *= made.shape[i]
+        step *= result.shape[i]
     strides[0] = step
-    out = fresh_strided(made.dtype, made.ndim, made.shape, strides)
-    write_layout(out, made)
+    out = fresh_strided(result.dtype, result.ndim, result.shape, strides)
+    write_layout(out, result)
     return out
 
 
@@ -88,13 +88,13 @@ cdef Layout copied(Layout v):
 
 
 cdef int fill_with(Layout v, const void* element) except -1:
-    """One element everywhere in contiguous memory."""
+    """Fill contiguous memory with one element."""
     fill_elements(v.data(), element, v.numel, v.dtype.itemsize)
     return 0
 
 
 cdef int _move(const char* source, const int64_t* from_, Layout out, const int64_t* shape, int64_t offset, const int64_t* to) except -1:
-    """Elements under strides of the source (in elements) to others of `out`."""
+    """Copy elements from strides of the source to strides of `out` (in elements)."""
     cdef int64_t a[64]
     cdef int64_t b[64]
     cdef int64_t item = out.dtype.itemsize
@@ -110,26 +110,26 @@ cdef int _move(const char* source, const int64_t* from_, Layout out, const int64
     return 0
 
 
-cdef inline bint _axes(object dims, int ndim, unsigned long long* chosen) except -1:
+cdef inline bint _axes(object dims, int ndim, unsigned long long* selected) except -1:
     """Axes as bits; False if they are not all different ones."""
     cdef int d
-    chosen[0] = 0
+    selected[0] = 0
     for x in ((dims,) if type(dims) is int else dims):
         d = axis_of(x, ndim)
-        if d < 0 or chosen[0] >> d & 1:
+        if d < 0 or selected[0] >> d & 1:
             return False
-        chosen[0] |= 1ULL << d
+        selected[0] |= 1ULL << d
     return True
 
 
-cdef Layout _flipped(Layout x, unsigned long long chosen):
+cdef Layout _flipped(Layout x, unsigned long long selected):
     cdef int64_t steps[64]
     cdef int64_t start = 0
     cdef Layout out = fresh_run(x, x.dtype) if is_permuted(x) else fresh_like(x)
     cdef int i
     for i in range(x.ndim):
         steps[i] = x.strides[i]
-        if chosen >> i & 1:
+        if selected >> i & 1:
             start += (x.shape[i] - 1) * x.strides[i]
             steps[i] = -steps[i]
     _move(x.data() + start * x.dtype.itemsize, steps, out, out.shape, 0, out.strides)
@@ -139,10 +139,10 @@ cdef Layout _flipped(Layout x, unsigned long long chosen):
 cdef Layout _flip(Op op, PyObject** slots, Layout target):
     """flip(input, dims)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
-    cdef unsigned long long chosen = 0
-    if target is not None or not plain(x) and not falling(x) and not is_permuted(x):
+    cdef unsigned long long selected = 0
+    if target is not None or not has_default_strides(x) and not strictly_row_major(x) and not is_permuted(x):
         return None
-    return _flipped(x, chosen) if _axes(<object>slots[1], x.ndim, &chosen) else None
+    return _flipped(x, selected) if _axes(<object>slots[1], x.ndim, &selected) else None
 
 
 cdef Layout _rot90(Op op, PyObject** slots, Layout target):
@@ -152,7 +152,7 @@ cdef Layout _rot90(Op op, PyObject** slots, Layout target):
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i, k, a, b
-    if target is not None or not plain(x) or type(<object>slots[1]) is not int or sizes_of(<object>slots[2], dims) != 2:
+    if target is not None or not has_default_strides(x) or type(<object>slots[1]) is not int or sizes_of(<object>slots[2], dims) != 2:
         return None
     a, b = axis_of(dims[0], x.ndim), axis_of(dims[1], x.ndim)
     if a < 0 or b < 0 or a == b:
@@ -181,7 +181,7 @@ cdef bint may_be_channels_last(Layout v) noexcept:
 
 
 cdef Layout _roll(Op op, PyObject** slots, Layout target):
-    """roll(input, shifts, dims): every axis that moves is cut in two, and all parts change places."""
+    """roll(input, shifts, dims): every shifted axis is cut in two, and the parts are exchanged."""
     cdef Layout x = (<Tensor><object>slots[0]).layout, out, flat, into
     cdef object shifts = <object>slots[1], dims = <object>slots[2]
     cdef int64_t by[64]
@@ -201,7 +201,7 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     if not x.contiguous and len(dims) and may_be_channels_last(x):
         if not channels_last(x) or len(dims) != n:
             return None
-        for i in range(n):                         # what goes round as a whole is in row-major order after that
+        for i in range(n):                         # after a roll of all elements the result is contiguous
             k = axis_of(dims[i], x.ndim)
             if k < 0 or by[i] % x.shape[k] == 0:
                 return None
@@ -211,7 +211,7 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
     if len(dims) == 0:
         if n != 1:
             return None
-        x = in_order(x)
+        x = as_contiguous(x)
         whole[0] = x.numel
         flat = new_layout(x.storage, x.dtype, 1, whole, &STEP, x.offset)
         into = new_layout(out.storage, out.dtype, 1, whole, &STEP, 0)
@@ -236,7 +236,7 @@ cdef Layout _roll(Op op, PyObject** slots, Layout target):
             shape[i] = flat.shape[i]
         for i in range(n):
             k = axes[i]
-            if part >> i & 1:                      # the end, which comes to the front
+            if part >> i & 1:                      # the last part, which comes first
                 shape[k] = by[i]
                 from_ += (flat.shape[k] - by[i]) * flat.strides[k]
             else:
@@ -269,7 +269,7 @@ cdef Layout _zeros_of(Layout like, object shape):
 
 
 cdef Layout _with(Layout out, Layout part, Layout src):
-    """`out`, after src was written to a part of it; None if it does not fit there."""
+    """Write src to a part of `out` and return out; None if the shapes differ."""
     if part is None or not same_shape(part, src) or part.dtype is not src.dtype:
         return None
     write_layout(part, src)
@@ -277,7 +277,7 @@ cdef Layout _with(Layout out, Layout part, Layout src):
 
 
 cdef Layout _part(Layout v, PyObject** at, int kind):
-    """The part of a tensor that select, slice or diagonal arguments name; None if they are not plain."""
+    """The view that select, slice or diagonal arguments describe; None if an argument is unusual."""
     cdef Layout part
     cdef int64_t shape[64]
     cdef int64_t strides[64]
@@ -340,9 +340,9 @@ cdef Layout _diagonal_backward(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _scattered(PyObject** slots, Layout target, int kind):
-    """A copy of slots[0] with slots[1] in the part that the arguments after them name."""
+    """select_scatter and the like: a copy of slots[0] with slots[1] in the view that the other arguments describe."""
     cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    if target is not None or not plain(x):
+    if target is not None or not has_default_strides(x):
         return None
     out = copied(x)
     return _with(out, _part(out, slots + 2, kind), (<Tensor><object>slots[1]).layout)
@@ -361,13 +361,13 @@ cdef Layout _diagonal_scatter(Op op, PyObject** slots, Layout target):
 
 
 cdef Layout _lay_over(Op op, PyObject** slots, Layout target):
-    """lay_over(input, src, own, size, stride, offset) where no two elements of src meet."""
+    """lay_over(input, src, own, size, stride, offset) if no two elements of src overlap."""
     cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t reach, offset, near
     cdef int i, k, n = sizes_of(<object>slots[3], shape)
-    if target is not None or not plain(x) or n < 0 or n > 8 or sizes_of(<object>slots[4], strides) != n:
+    if target is not None or not has_default_strides(x) or n < 0 or n > 8 or sizes_of(<object>slots[4], strides) != n:
         return None
     if <object>slots[2] != x.stride_tuple() or type(<object>slots[5]) is not int:
         return None
@@ -439,7 +439,7 @@ cdef Layout _triangle(Op op, PyObject** slots, Layout target):
     limit = rows + columns
     diagonal = max(-limit, min(limit, <object>slots[1]))
     out = fresh_like(x)
-    x = in_order(x)
+    x = as_contiguous(x)
     if x.numel * x.dtype.itemsize > RELEASE:
         with nogil:
             c_triangle(x.data(), out.data(), x.numel // (rows * columns), rows, columns, diagonal, upper, x.dtype.itemsize)

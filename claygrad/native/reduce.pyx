@@ -6,9 +6,9 @@ from libc.string cimport memcpy
 from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half
-from claygrad.core.data.kernels cimport Spread, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
-from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, in_order, new_contiguous, new_layout, permuted,
-                                        same_shape, stretched)
+from claygrad.core.data.kernels cimport ReduceInput, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
+from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, as_contiguous, new_contiguous, new_layout, permuted,
+                                        same_shape, is_broadcast)
 from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.view cimport narrowed
@@ -17,16 +17,16 @@ from claygrad.core.dispatch.registry cimport REDUCE_TABLE, offer_many, take_loop
 
 cdef enum:
     RELEASE = 16384
-    # Elements of a stretched or jumbled tensor up to which it is copied into order.
+    # Max elements of a broadcast or permuted tensor that is copied first.
     COPIED = 1 << 22
 
 
 cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t* n, int64_t* inner):
     """The elements as (outer, n, inner) in memory, the axes `dim` in the middle: x itself, or a copy; None if neither will do.
 
-    The other axes come in their order, and those of `dim` too if that matters.
+    The other axes keep their order; so do those of `dim` if `ordered`.
     """
-    cdef bint chosen[64]
+    cdef bint selected[64]
     cdef int order[64]
     cdef int i, k, at, count = 0, first = -1, last = -1
     cdef int64_t expected = 1
@@ -38,21 +38,21 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
         if x.numel > COPIED:
             return None
         if ordered:
-            return in_order(x)
+            return as_contiguous(x)
         by_stride(x, x.ndim, order)
-        return in_order(permuted(x, order))
+        return as_contiguous(permuted(x, order))
     for i in range(x.ndim):
-        chosen[i] = False
+        selected[i] = False
         order[i] = i
     for axis in <tuple>dim:
-        chosen[<int>axis] = True
+        selected[<int>axis] = True
         count += 1
-    if not x.contiguous:                       # the axes by their steps in memory, longest first; those of one element keep theirs
+    if not x.contiguous:                       # the axes by decreasing stride; those of size 1 stay
         for i in range(1, x.ndim):
             for k in range(i, 0, -1):
                 if x.strides[order[k]] <= x.strides[order[k - 1]]:
                     break
-                if (chosen[order[k]] == chosen[order[k - 1]] and (ordered or not chosen[order[k]])
+                if (selected[order[k]] == selected[order[k - 1]] and (ordered or not selected[order[k]])
                         and x.shape[order[k]] != 1 and x.shape[order[k - 1]] != 1):
                     break                      # these two must keep their order
                 order[k], order[k - 1] = order[k - 1], order[k]
@@ -63,21 +63,21 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
                     break
                 expected *= x.shape[order[i]]
     for i in range(x.ndim):
-        if chosen[order[i]]:
+        if selected[order[i]]:
             first = i if first < 0 else first
             last = i
     if expected < 0 or last - first + 1 != count:
         if x.numel > COPIED:
             return None
-        if last - first + 1 != count:          # else as it lies, without the gaps
+        if last - first + 1 != count:          # else no copy is needed
             at = 0
             for k in range(2):
                 for i in range(x.ndim):
-                    if chosen[i] == k:
+                    if selected[i] == k:
                         order[at] = i
                         at += 1
             first, last = x.ndim - count, x.ndim - 1
-        x = in_order(permuted(x, order))
+        x = as_contiguous(permuted(x, order))
         for i in range(x.ndim):
             order[i] = i
     for i in range(x.ndim):
@@ -91,7 +91,7 @@ cdef Layout arranged(Layout x, object dim, bint ordered, int64_t* outer, int64_t
 
 
 cdef Layout without(dtype kind, Layout x, object dim, bint keep):
-    """Room for a result that lacks these axes, or has one element there."""
+    """A new tensor without these axes, or with size 1 there."""
     cdef int64_t shape[64]
     cdef int i, k = 0
     for i in range(x.ndim):
@@ -106,7 +106,7 @@ cdef Layout without(dtype kind, Layout x, object dim, bint keep):
 
 
 cdef Layout _last_run(reduce_fn f, Layout x, list axes, dtype kind):
-    """x without the last of its runs of neighbouring axes, which leave the list; None if there is only one run."""
+    """x as a view for reducing its last group of adjacent axes first, which are removed from the list; None if there is one group."""
     cdef int64_t shape[64]
     cdef int64_t outer = 1, n = 1, inner = 1
     cdef int i, k = 0, last = axes[len(axes) - 1], first = last
@@ -138,7 +138,7 @@ cdef struct Axis:
 
 
 cdef int _merged(Axis* axes, int count) noexcept:
-    """Neighbouring axes that form one, as one; how many there are."""
+    """Merge axes that form one in memory; returns the new number of axes."""
     cdef int i, at = 0
     for i in range(1, count):
         if axes[at].step == axes[i].step * axes[i].size:
@@ -151,17 +151,16 @@ cdef int _merged(Axis* axes, int count) noexcept:
 
 
 # Note [Gaps]
-# What is left of a larger tensor after a cut, windows that overlap and stretched axes are read where they lie, if elements of the
-# innermost axis are neighbours: it is reduced as a row, or stays as the columns. Reduced axes that are not one in memory go one after
-# the other, the nearest first.
+# Slices of a larger tensor, overlapping windows and broadcast axes are read without a copy if the innermost stride is 1: that axis
+# is either reduced as a row, or kept as columns. Reduced axes that cannot be merged are reduced one after the other, innermost first.
 cdef Layout _with_gaps(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind):
     cdef Axis gone[64]
     cdef Axis kept[64]
     cdef Axis axis
-    cdef Spread s
+    cdef ReduceInput s
     cdef int n_gone = 0, n_kept = 0, i, k, row = -1
     cdef int64_t others = 1, results = 1
-    cdef Layout out, made
+    cdef Layout out, result
     for i in range(x.ndim):
         if x.shape[i] == 1:
             continue
@@ -170,7 +169,7 @@ cdef Layout _with_gaps(reduce_fn f, reduce_fn again, Layout x, object dim, bint 
             kept[n_kept] = axis
             n_kept += 1
             continue
-        k = n_gone                             # the farthest first; those of one element stretched before all
+        k = n_gone                             # the farthest first; those of one element broadcast before all
         while k > 0 and (not axis.step or gone[k - 1].step and gone[k - 1].step < axis.step):
             gone[k] = gone[k - 1]
             k -= 1
@@ -204,24 +203,24 @@ cdef Layout _with_gaps(reduce_fn f, reduce_fn again, Layout x, object dim, bint 
     if s.axes == 0:
         s.shape[0], s.leap[0], s.axes = 1, 0, 1
     out = without(kind, x, dim, keep)
-    made = out
+    result = out
     if others > 1:
         results *= others
-        made = fresh(kind, 1, &results)
+        result = fresh(kind, 1, &results)
     if x.numel > RELEASE:
         with nogil:
-            f(s, made.data())
+            f(s, result.data())
             if others > 1:
-                reduce_lines(again, made.data(), out.data(), 1, others, results // others)
+                reduce_lines(again, result.data(), out.data(), 1, others, results // others)
     else:
-        f(s, made.data())
+        f(s, result.data())
         if others > 1:
-            reduce_lines(again, made.data(), out.data(), 1, others, results // others)
+            reduce_lines(again, result.data(), out.data(), 1, others, results // others)
     return out
 
 
 cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind):
-    """What a kernel makes of x over the axes, and another of what it has made, run by run; None where it does not apply."""
+    """Reduce x over the axes: one kernel for the first group of axes, another for the results. None: does not apply."""
     cdef int64_t outer, n, inner
     cdef Layout from_, out
     if f == NULL or x.numel == 0 or dim is not None and len(<tuple>dim) == 0 and x.ndim:
@@ -230,8 +229,8 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
         out = _with_gaps(f, again, x, dim, keep, kind)
         if out is not None:
             return out
-        if x.numel <= COPIED and stretched(x):
-            x = in_order(x)
+        if x.numel <= COPIED and is_broadcast(x):
+            x = as_contiguous(x)
     if again != NULL and x.contiguous and dim is not None and 1 < len(<tuple>dim) < x.ndim and x.numel > RELEASE:
         axes = sorted(<tuple>dim)
         from_ = _last_run(f, x, axes, kind)
@@ -254,8 +253,8 @@ cdef Layout reduced(reduce_fn f, reduce_fn again, Layout x, object dim, bint kee
 
 
 cdef Layout _in_parts(reduce_fn f, reduce_fn again, Layout x, object dim, bint keep, dtype kind):
-    """Of what is too large to be copied into order at once, some at a time along the first axis that stays."""
-    cdef Layout out = without(kind, x, dim, keep), made
+    """Reduce a tensor that is too large to copy at once, slice by slice along its first kept axis."""
+    cdef Layout out = without(kind, x, dim, keep), result
     cdef int64_t each, start = 0, count, one
     cdef int axis = 0
     if dim is None:
@@ -269,16 +268,16 @@ cdef Layout _in_parts(reduce_fn f, reduce_fn again, Layout x, object dim, bint k
         return None
     while start < x.shape[axis]:
         count = min(each, x.shape[axis] - start)
-        made = reduced(f, again, narrowed(x, axis, start, count, 1), dim, keep, kind)
-        if made is None:
+        result = reduced(f, again, narrowed(x, axis, start, count, 1), dim, keep, kind)
+        if result is None:
             return None
-        memcpy(out.data() + start * one, made.data(), count * one)
+        memcpy(out.data() + start * one, result.data(), count * one)
         start += count
     return out
 
 
 cdef Layout _reduce(Op op, PyObject** slots, Layout target):
-    cdef Layout x = (<Tensor><object>slots[0]).layout, made
+    cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef dtype kind = x.dtype
     cdef bint half = kind.code == F16 or kind.code == BF16
     if op.kernels[kind.code] == NULL:
@@ -289,10 +288,10 @@ cdef Layout _reduce(Op op, PyObject** slots, Layout target):
         kind = of_code(I64)
     if op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None and <object>slots[op.dtype_at] is not kind:
         return None
-    made = reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x,
+    out = reduced(<reduce_fn>op.kernels[x.dtype.code], <reduce_fn>op.number_kernels[x.dtype.code], x,
                    None if op.dim_at < 0 else <object>slots[op.dim_at], op.keepdim_at >= 0 and <object>slots[op.keepdim_at] is True,
                    of_code(F32) if half else kind)
-    return cast_half(made, kind) if half and made is not None else made
+    return cast_half(out, kind) if half and out is not None else out
 
 
 def spread_over(Tensor t, shape):
@@ -313,7 +312,7 @@ def spread_over(Tensor t, shape):
 
 
 cdef Layout _sum_back(PyObject** args):
-    """The gradient of a sum: g over the axes that are gone. Arguments: g, the input's shape, axes, whether they were kept."""
+    """The gradient of a sum: g over the axes that are gone. Arguments: g, the shape of the input, dim, keepdim."""
     cdef Layout g = (<Tensor>args[0]).layout
     cdef tuple shape = <tuple>args[1]
     cdef object dim = <object>args[2]
@@ -344,12 +343,12 @@ cdef list _both(Op op, PyObject** slots):
     return None if low is None else [low, reduced(<reduce_fn>op.number_kernels[x.dtype.code], NULL, x, <object>slots[1], keep, x.dtype)]
 
 
-# x, the result for a gradient or null, what is made; (outer, n, inner)
+# (x, the result or NULL, out; outer, n, inner)
 ctypedef void (*columns_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
 
 
 cdef int64_t _behind(object dim, Layout x) noexcept:
-    """How many elements there are from one to the next along an axis; 0 if it is none."""
+    """The number of elements after an axis (the inner size); 0 if the axis is invalid."""
     cdef int64_t axis, inner = 1
     cdef int i
     if type(dim) is not int or not -x.ndim <= dim < x.ndim:
@@ -375,7 +374,7 @@ cdef Layout _rows(Op op, PyObject** slots, Layout target):
     inner = _behind(<object>slots[1], x)
     if inner == 0 or op.n_params > 2 and <object>slots[2] is not None and <object>slots[2] is not x.dtype:
         return None
-    x = in_order(x)
+    x = as_contiguous(x)
     n, out = _length(<object>slots[1], x), fresh_like(x)
     if inner > 1:
         with nogil:
@@ -401,7 +400,7 @@ cdef Layout _rows2(Op op, PyObject** slots, Layout target):
     inner = _behind(<object>slots[2], y)
     if inner == 0:
         return None
-    g, y = in_order(g), in_order(y)
+    g, y = as_contiguous(g), as_contiguous(y)
     n, out = _length(<object>slots[2], y), fresh_like(y)
     if inner > 1:
         with nogil:
@@ -426,7 +425,7 @@ offer_many("both", _both).ready = _loops_of_both
 
 
 cdef bint _table(Op op, str kernel, bint found) except -1:
-    """Reductions and rows by the names of their kernels."""
+    """Give an operation its reduction or softmax kernel."""
     cdef int code
     cdef bytes said = kernel.encode(), name = said
     if found or op.kind == POINTWISE:
@@ -436,11 +435,11 @@ cdef bint _table(Op op, str kernel, bint found) except -1:
             return False
         op.fast = _reduce
         name = b"sum" if kernel == "nansum" or kernel == "count" else name
-        for code in range(N_NATIVE):                     # of results: what is made of several runs of axes
+        for code in range(N_NATIVE):                     # kernels for the results, if there are several groups of axes
             op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
-        for code in (F16, BF16):                         # halves become floats, which are rounded in the end
-            op.kernels[<int>code], op.number_kernels[<int>code] = find(b"reduce_halves", said, code), op.number_kernels[F32]
-        if kernel == "count" or op.promote == PROMOTE_SUM:       # counted and added up in 64 bits
+        for code in (F16, BF16):                         # half precision: float32 sums, rounded at the end
+            op.kernels[<int>code], op.number_kernels[<int>code] = find(b"reduce_half", said, code), op.number_kernels[F32]
+        if kernel == "count" or op.promote == PROMOTE_SUM:       # int64 results
             for code in range(N_NATIVE):
                 if kernel == "count" or of_code(code).category < CAT_FLOAT:
                     op.number_kernels[code] = op.number_kernels[I64]

@@ -1,5 +1,5 @@
-"""The native loops of recurrent layers; claygrad/ops/recurrent_layer.py says what they compute. What they do not serve is
-answered with None: tensors of another kind, shapes that do not fit together, nothing to compute."""
+"""Native forms of RNN, GRU and LSTM layers; claygrad/ops/recurrent_layer.py has the definitions. None for other dtypes, wrong
+shapes and empty inputs."""
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -32,7 +32,7 @@ cdef extern from "nn/rnn.hpp" namespace "clay" nogil:
         void* scratch
         const void* start
         const void* g_out
-        void* made
+        void* g_gates
         void* beside
         int relu
 
@@ -84,47 +84,47 @@ cdef Layout _empty(dtype kind, int64_t rows, int64_t width):
 
 
 cdef Layout _copied(const Arg* state, dtype kind, int64_t rows, int64_t width):
-    """A block of its own with the values of another, or zeros for None."""
-    cdef Layout made = _empty(kind, rows, width), from_ = _block(state)
+    """A copy, or zeros for None."""
+    cdef Layout out = _empty(kind, rows, width), from_ = _block(state)
     if from_ is None:
-        memset(made.data(), 0, _bytes(kind.code, rows * width))
+        memset(out.data(), 0, _bytes(kind.code, rows * width))
     else:
-        memcpy(made.data(), from_.data(), _bytes(kind.code, rows * width))
-    return made
+        memcpy(out.data(), from_.data(), _bytes(kind.code, rows * width))
+    return out
 
 
 cdef Layout _sum_of(Layout a, Layout b):
-    """Of two biases, or the one that is there."""
+    """The sum of two biases, or the one that is given."""
     if a is None or b is None:
         return b if a is None else a
     cdef int64_t i
-    cdef Layout made = _empty(a.dtype, -1, a.numel)
+    cdef Layout out = _empty(a.dtype, -1, a.numel)
     cdef char* x = a.data()
     cdef char* y = b.data()
-    cdef char* z = made.data()
+    cdef char* z = out.data()
     for i in range(a.numel):
         if a.dtype.code == F32:
             (<float*>z)[i] = (<float*>x)[i] + (<float*>y)[i]
         else:
             (<double*>z)[i] = (<double*>x)[i] + (<double*>y)[i]
-    return made
+    return out
 
 
 cdef class _Steps:
     """First row and number of rows of each step, in the order in which they are taken."""
-    cdef int64_t* places
+    cdef int64_t* offsets
     cdef int64_t count, rows
-    cdef bint even                      # all steps have a row for each sequence
+    cdef bint even                      # all sequences have the same length
 
     def __dealloc__(self):
-        PyMem_Free(self.places)
+        PyMem_Free(self.offsets)
 
     cdef bint take(self, tuple sizes, bint reverse, int64_t batch) except -1:
-        """False if the sizes are not those of a batch that shrinks."""
+        """Read batch_sizes; False if they increase."""
         cdef int64_t k, at, size, before = batch
         self.count = len(sizes)
-        self.places = <int64_t*>PyMem_Malloc(2 * (self.count + 1) * sizeof(int64_t))
-        if self.places == NULL:
+        self.offsets = <int64_t*>PyMem_Malloc(2 * (self.count + 1) * sizeof(int64_t))
+        if self.offsets == NULL:
             raise MemoryError()
         self.rows, self.even = 0, True
         for k in range(self.count):
@@ -132,7 +132,7 @@ cdef class _Steps:
             if not 0 <= size <= before:
                 return False
             at = self.count - 1 - k if reverse else k
-            self.places[at], self.places[self.count + at] = self.rows, size
+            self.offsets[at], self.offsets[self.count + at] = self.rows, size
             self.rows += size
             self.even = self.even and size == batch
             before = size
@@ -149,7 +149,7 @@ cdef bint _start(Sequence* s, _Steps steps, object sizes, bint reverse, const Ar
         return False
     if type(sizes) is not tuple or not steps.take(<tuple>sizes, reverse, s.batch):
         return False
-    s.first, s.size, s.steps = steps.places, steps.places + steps.count, steps.count
+    s.first, s.size, s.steps = steps.offsets, steps.offsets + steps.count, steps.count
     return steps.rows > 0 and s.width > 0 and s.features > 0 and steps.rows == (<Layout>input.layout).shape[0]
 
 
@@ -177,22 +177,22 @@ cdef list _forward(int cell, object sizes, bint reverse, const Arg* input, const
     s.x, s.x_weight, s.x_bias = _data(x), _data(by_x), _data(bias)
     s.gates, s.out, s.cells, s.h, s.c, s.weight = _data(gates), _data(out), _data(cells), _data(h), _data(c), _data(by_h)
     s.bias, s.scratch, s.relu = _data(of_h), _data(scratch), relu
-    s.start = s.g_out = s.made = s.beside = NULL
+    s.start = s.g_out = s.g_gates = s.beside = NULL
     cdef sequence_fn f = <sequence_fn>find("recurrent", "lstm" if cell == LSTM else "gru" if cell == GRU else "rnn", kind.code)
     with nogil:
         f(&s)
     return [out, h, c, gates, cells] if cell == LSTM else [out, h, gates] if cell == GRU else [out, h]
 
 
-cdef void _before(const Sequence* s, int code, const char* after, const char* start, char* made) noexcept nogil:
-    """The rows of h before each step, given those after it and the state at the start."""
+cdef void _before(const Sequence* s, int code, const char* after, const char* start, char* out) noexcept nogil:
+    """The hidden states before each step, from those after it and the initial state."""
     cdef int64_t k, kept, size, row = _bytes(code, s.width)
     for k in range(s.steps):
         size = s.size[k]
         kept = 0 if k == 0 else size if size < s.size[k - 1] else s.size[k - 1]
         if kept > 0:
-            memcpy(made + s.first[k] * row, after + s.first[k - 1] * row, kept * row)
-        memcpy(made + (s.first[k] + kept) * row, start + kept * row, (size - kept) * row)
+            memcpy(out + s.first[k] * row, after + s.first[k - 1] * row, kept * row)
+        memcpy(out + (s.first[k] + kept) * row, start + kept * row, (size - kept) * row)
 
 
 cdef list _backward(int cell, object sizes, bint reverse, const Arg* g_out, const Arg* g_h, const Arg* g_c, const Arg* kept,
@@ -203,7 +203,7 @@ cdef list _backward(int cell, object sizes, bint reverse, const Arg* g_out, cons
     cdef Sequence s
     cdef _Steps steps = _Steps.__new__(_Steps)
     cdef bint gru = cell == GRU, lstm = cell == LSTM
-    cdef int code, at = 2 if lstm else 1          # of the last state among what may be needed
+    cdef int code, at = 2 if lstm else 1          # index of the last state in `needs`
     cdef dtype kind
     cdef int64_t n, wide, features, G = 4 if lstm else 3 if gru else 1
     if type(needs) is not tuple or len(<tuple>needs) < at + 5 or not _start(&s, steps, sizes, reverse, input, hx, cx, w_ih, w_hh, G):
@@ -218,13 +218,13 @@ cdef list _backward(int cell, object sizes, bint reverse, const Arg* g_out, cons
         return None
     cdef Layout x = _block(input), by_x = _block(w_ih), by_h = _block(w_hh), g_all = _block(g_out), out = _block(kept)
     cdef Layout gates = _block(kept_gates), cells = _block(kept_cells), first = _block(hx), begun = None, c = None, beside = None
-    cdef Layout h = _copied(g_h, kind, s.batch, s.width), made = _empty(kind, n, wide)
+    cdef Layout h = _copied(g_h, kind, s.batch, s.width), result = _empty(kind, n, wide)
     if lstm:
         c, begun = _copied(g_c, kind, s.batch, s.width), _block(cx)
     if gru:
         beside, begun = _empty(kind, n, s.width), first
     s.gates, s.out, s.cells, s.h, s.c, s.weight = _data(gates), _data(out), _data(cells), _data(h), _data(c), _data(by_h)
-    s.start, s.g_out, s.made, s.beside, s.relu = _data(begun), _data(g_all), _data(made), _data(beside), relu
+    s.start, s.g_out, s.g_gates, s.beside, s.relu = _data(begun), _data(g_all), _data(result), _data(beside), relu
     s.bias = s.scratch = s.x = s.x_weight = s.x_bias = NULL
     cdef sequence_fn f = <sequence_fn>find("recurrent", "lstm_backward" if lstm else "gru_backward" if gru else "rnn_backward", code)
     cdef Layout to_x = _empty(kind, n, features) if needs[0] else None
@@ -243,35 +243,35 @@ cdef list _backward(int cell, object sizes, bint reverse, const Arg* g_out, cons
     cdef char* start = <char*>_data(first)
     cdef const void* a = _data(x)
     cdef const char* b = <const char*>_data(by_x)
-    # A GRU's n has a gradient of its own for the part of x: `own` columns are those of h too.
+    # The gate n of a GRU has different gradients for the input part and the hidden part: `own` columns are shared.
     cdef int64_t own = 2 * s.width if gru else wide, rest = wide - own, begin, end, row = _bytes(code, s.width)
     cdef Across[6] products
     cdef int count = 0
     with nogil:
         f(&s)
         if dx != NULL:
-            gemm(code, False, False, n, features, own, s.made, wide, b, features, dx, features, False)
+            gemm(code, False, False, n, features, own, s.g_gates, wide, b, features, dx, features, False)
             if gru:
                 gemm(code, False, False, n, features, rest, s.beside, rest, b + _bytes(code, own * features), features, dx,
                      features, True)
         if dw != NULL:
-            products[count] = Across(s.made, wide, a, features, dw, own, features, n, False)
+            products[count] = Across(s.g_gates, wide, a, features, dw, own, features, n, False)
             count += 1
             if gru:
                 products[count] = Across(s.beside, rest, a, features, <char*>dw + _bytes(code, own * features), rest, features, n, False)
                 count += 1
         if du != NULL and old != NULL:
             _before(&s, code, <const char*>s.out, start, old)
-            products[count] = Across(s.made, wide, old, s.width, du, wide, s.width, n, False)
+            products[count] = Across(s.g_gates, wide, old, s.width, du, wide, s.width, n, False)
             count += 1
         elif du != NULL:                         # the rows one step earlier, and the state at the start
             begin, end = s.first[0], s.batch if s.steps > 1 and s.first[1] > s.first[0] else 0
-            products[count] = Across(<char*>s.made + _bytes(code, begin * wide), wide, start, s.width, du, wide, s.width, s.batch, False)
-            products[count + 1] = Across(<char*>s.made + _bytes(code, end * wide), wide, <char*>s.out + (s.batch - end) * row, s.width,
+            products[count] = Across(<char*>s.g_gates + _bytes(code, begin * wide), wide, start, s.width, du, wide, s.width, s.batch, False)
+            products[count + 1] = Across(<char*>s.g_gates + _bytes(code, end * wide), wide, <char*>s.out + (s.batch - end) * row, s.width,
                                          du, wide, s.width, n - s.batch, True)
             count += 2
         if sums != NULL:
-            products[count] = Across(s.made, wide, NULL, 0, sums, wide if ph != NULL else own, 1, n, False)
+            products[count] = Across(s.g_gates, wide, NULL, 0, sums, wide if ph != NULL else own, 1, n, False)
             count += 1
         if px != NULL and gru:
             products[count] = Across(s.beside, rest, NULL, 0, <char*>px + _bytes(code, own), rest, 1, n, False)
@@ -309,11 +309,11 @@ cdef list _gru_back(Op op, GruLayerBackward* a):
 
 
 cdef list _lstm_back(Op op, LstmLayerBackward* a):
-    cdef list made = _backward(LSTM, <object>a.sizes.given, a.reverse.value, &a.g_out, &a.g_h, &a.g_c, &a.out, &a.gates, &a.cells, &a.input,
-                               &a.hx, &a.cx, &a.w_ih, &a.w_hh, <object>a.needs.given, False)
-    if made is not None:
-        made.append(_empty((<Layout>made[0]).dtype, -1, 0))      # of the projection that is not there
-    return made
+    cdef list result = _backward(LSTM, <object>a.sizes.given, a.reverse.value, &a.g_out, &a.g_h, &a.g_c, &a.out, &a.gates, &a.cells,
+                                 &a.input, &a.hx, &a.cx, &a.w_ih, &a.w_hh, <object>a.needs.given, False)
+    if result is not None:
+        result.append(_empty((<Layout>result[0]).dtype, -1, 0))      # no projection
+    return result
 
 
 cdef str _LAYER = "input hx: float same copied 2d, w_ih w_hh: same copied, b_ih b_hh: same copied optional"

@@ -1,5 +1,5 @@
-"""Native forms of operations along an axis by an index tensor: gather, scatter, index_select and their kin. Indices are int64;
-None: the declaration decides, and says what is wrong."""
+"""Native forms of gather, scatter, index_select, index_add and the like, with int64 indices. None: the declaration runs, and
+raises errors."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
@@ -9,19 +9,19 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport Layout, fresh, in_order, new_layout
-from claygrad.native.rearrange cimport copied, plain, some
+from claygrad.core.data.layout cimport Layout, fresh, as_contiguous, new_layout
+from claygrad.native.rearrange cimport copied, has_default_strides, some
 from claygrad.native.view cimport axis_of
 from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:
-        PLACES_DIMS
+        INDEX_DIMS
         REDUCE_SUM
         REDUCE_PROD
         REDUCE_MAX
         REDUCE_MIN
-    struct Places:
+    struct IndexWalk:
         int ndim
         int64_t shape[16]
         int64_t x[16]
@@ -30,33 +30,33 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
         int64_t step
         int64_t n
     bint vector_inside(const int64_t*, int64_t, int64_t) noexcept
-    bint all_inside(const Places*, const int64_t*) noexcept
-    void pick_places(const Places*, const void*, const int64_t*, void*, int64_t) noexcept
-    void put_places(const Places*, void*, const int64_t*, const void*, int64_t) noexcept
-    bint reduce_places(int, int, const Places*, void*, const int64_t*, const void*) noexcept
-    void count_places(const Places*, int64_t*, const int64_t*) noexcept
+    bint all_inside(const IndexWalk*, const int64_t*) noexcept
+    void gather_strided(const IndexWalk*, const void*, const int64_t*, void*, int64_t) noexcept
+    void scatter_strided(const IndexWalk*, void*, const int64_t*, const void*, int64_t) noexcept
+    bint scatter_reduce_strided(int, int, const IndexWalk*, void*, const int64_t*, const void*) noexcept
+    void count_strided(const IndexWalk*, int64_t*, const int64_t*) noexcept
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     bint select_inside(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
 
 
-# Elements of an entry that are worth a copy by themselves.
+# Min elements of an entry that are copied one entry at a time.
 cdef enum:
     LARGE = 512
 
 
 cdef Layout _vector(Layout v):
-    """A tensor without axes counts as a vector of one element."""
+    """A 0-dim tensor as a vector of one element."""
     cdef int64_t one = 1
     return new_layout(v.storage, v.dtype, 1, &one, &one, v.offset) if v is not None and v.ndim == 0 else v
 
 
-cdef bint _walk(Places* p, Layout x, object dim, Layout index, Layout other):
-    """The walk of gather and scatter over an index that is no larger than x beside the axis, and nowhere larger than `other`."""
+cdef bint _walk(IndexWalk* p, Layout x, object dim, Layout index, Layout other):
+    """The iteration of gather and scatter; False if the index is larger than x (except along dim) or than `other`."""
     x, index, other = _vector(x), _vector(index), _vector(other)
     cdef int i, d = axis_of(dim, x.ndim)
-    if d < 0 or x.ndim > PLACES_DIMS or index.ndim != x.ndim or index.dtype.code != I64:
+    if d < 0 or x.ndim > INDEX_DIMS or index.ndim != x.ndim or index.dtype.code != I64:
         return False
     if other is not None and other.ndim != x.ndim:
         return False
@@ -73,18 +73,18 @@ cdef bint _walk(Places* p, Layout x, object dim, Layout index, Layout other):
 cdef Layout gathered(PyObject** slots):
     """gather(input, dim, index)"""
     cdef Layout x = some(slots[0]), index = some(slots[2]), out
-    cdef Places p
+    cdef IndexWalk p
     if x is None or index is None or not _walk(&p, x, <object>slots[1], index, None):
         return None
     out = fresh(x.dtype, index.ndim, index.shape)
     for i in range(out.ndim):
         p.other[i] = out.strides[i]
-    pick_places(&p, x.data(), <int64_t*>index.data(), out.data(), x.dtype.itemsize)
+    gather_strided(&p, x.data(), <int64_t*>index.data(), out.data(), x.dtype.itemsize)
     return out
 
 
 cdef Layout _into(Layout x, Layout target, Layout index, Layout src):
-    """What is written to: the target, or a copy of x; None if something else lies in the target's memory."""
+    """The output: the target, or a copy of x; None if another operand shares memory with the target."""
     if target is None:
         return copied(x)
     return None if index.storage is target.storage or src is not None and src.storage is target.storage else target
@@ -95,7 +95,7 @@ cdef Layout _scatter(Op op, PyObject** slots, Layout target):
     cdef Layout x = some(slots[0]), index = some(slots[2]), src = some(slots[3]), out
     cdef object value = <object>slots[3]
     cdef double element[2]
-    cdef Places p
+    cdef IndexWalk p
     if x is None or index is None or <object>slots[5] is not None:
         return None
     if src is None:
@@ -110,7 +110,7 @@ cdef Layout _scatter(Op op, PyObject** slots, Layout target):
     out = _into(x, target, index, src)
     if out is None or not _walk(&p, out, <object>slots[1], index, src):
         return None
-    put_places(&p, out.data(), <int64_t*>index.data(), <const void*>element if src is None else src.data(), x.dtype.itemsize)
+    scatter_strided(&p, out.data(), <int64_t*>index.data(), <const void*>element if src is None else src.data(), x.dtype.itemsize)
     return out
 
 
@@ -119,9 +119,9 @@ cdef inline bint _reducible(Layout x) noexcept:
 
 
 cdef Layout _reduced_at(PyObject** slots, Layout target, str reduce, bint include_self):
-    """(input, dim, index, src): the reduction of src into the places of input, or of the target, that the index names."""
+    """(input, dim, index, src): reduce src into input, or into the target."""
     cdef Layout x = some(slots[0]), index = some(slots[2]), src = some(slots[3]), out
-    cdef Places p
+    cdef IndexWalk p
     if x is None or index is None or src is None or src.dtype is not x.dtype or not _reducible(x):
         return None
     out = _into(x, target, index, src)
@@ -135,9 +135,9 @@ cdef Layout scatter_added(PyObject** slots, Layout target):
     return _reduced_at(slots, target, "sum", True)
 
 
-cdef Layout _reduced(Layout out, Places* p, Layout index, Layout src, str reduce, bint include_self):
-    """The reduction of src into places of `out`, which is contiguous."""
-    cdef Places alone = p[0]
+cdef Layout _reduced(Layout out, IndexWalk* p, Layout index, Layout src, str reduce, bint include_self):
+    """Reduce src into `out`, which is contiguous."""
+    cdef IndexWalk alone = p[0]
     cdef double first[2]
     cdef int64_t* counts
     cdef int64_t i
@@ -156,19 +156,19 @@ cdef Layout _reduced(Layout out, Places* p, Layout index, Layout src, str reduce
         identity = float("inf") if code != I64 else 0x7fffffffffffffff
     else:
         return None
-    if mean and code == I64:                       # rounded down: not C's division
+    if mean and code == I64:                       # floor division, unlike C
         return None
     if not include_self:
         element_of(identity, out.dtype, first)
         for i in range(p.ndim):
             alone.other[i] = 0
-        put_places(&alone, out.data(), at, first, out.dtype.itemsize)
-    reduce_places(code, how, p, out.data(), at, src.data())
+        scatter_strided(&alone, out.data(), at, first, out.dtype.itemsize)
+    scatter_reduce_strided(code, how, p, out.data(), at, src.data())
     if mean:
         counts = <int64_t*>calloc(out.numel, sizeof(int64_t))
         if counts == NULL:
             raise MemoryError()
-        count_places(p, counts, at)
+        count_strided(p, counts, at)
         for i in range(out.numel):
             if code == F32 and counts[i] + include_self > 1:
                 (<float*>out.data())[i] /= <float>(counts[i] + include_self)
@@ -183,13 +183,13 @@ cdef Layout _scatter_reduce(Op op, PyObject** slots, Layout target):
     return _reduced_at(slots, target, <object>slots[4], <object>slots[5] is not False)
 
 
-# --- entries of an axis by a vector of numbers -------------------------------------------------------------------
+# --- entries of an axis by an index vector -------------------------------------------------------------------
 cdef struct Entries:
     int64_t outer, n, m, inner
 
 
 cdef bint _sized(Entries* e, Layout x, object dim, Layout index, Layout source):
-    """Sizes around the axis of x, whose entries a vector in row-major order names, and which source has one for each of."""
+    """The sizes before, along and after the axis; False if the index is no contiguous vector, or source does not fit."""
     x, index, source = _vector(x), _vector(index), _vector(source)
     cdef int i, d = axis_of(dim, x.ndim)
     if d < 0 or index is None or index.ndim != 1 or index.dtype.code != I64 or not index.contiguous:
@@ -209,7 +209,7 @@ cdef bint _sized(Entries* e, Layout x, object dim, Layout index, Layout source):
 
 
 cdef bint _numbered(Entries* e, Layout x, object dim, Layout index, Layout source):
-    """The same, with numbers that are all in range."""
+    """The same, and all indices are in range."""
     return _sized(e, x, dim, index, source) and vector_inside(<const int64_t*>index.data(), e.m, e.n)
 
 
@@ -251,14 +251,14 @@ cdef Layout _index_select(Op op, PyObject** slots, Layout target):
     for i in range(x.ndim):
         shape[i] = e.m if i == d else x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
-    if (not x.contiguous and d == 0 and 1 < x.ndim <= PLACES_DIMS and (x.strides[x.ndim - 1] == 1 or x.ndim > 2 and e.inner >= LARGE)
+    if (not x.contiguous and d == 0 and 1 < x.ndim <= INDEX_DIMS and (x.strides[x.ndim - 1] == 1 or x.ndim > 2 and e.inner >= LARGE)
             and vector_inside(numbers, e.m, e.n)):
         offsets = fresh(index.dtype, 1, &e.m)
         for k in range(e.m):
             (<int64_t*>offsets.data())[k] = numbers[k] * x.strides[0]
         entries_apart(x, <int64_t*>offsets.data(), e.m, out)
         return out
-    x = in_order(x)
+    x = as_contiguous(x)
     with nogil:
         fine = select_inside(x.data(), <int64_t*>index.data(), out.data(), e.outer, e.n, e.m, e.inner * x.dtype.itemsize)
     return out if fine else None
@@ -286,17 +286,17 @@ cdef Layout _index_add(Op op, PyObject** slots, Layout target):
                 (<float*>source.data())[i] *= <float>a
             else:
                 (<double*>source.data())[i] *= a
-    source = in_order(source)
+    source = as_contiguous(source)
     with nogil:
         add_along(x.dtype.code, out.data(), <int64_t*>index.data(), source.data(), e.outer, e.n, e.m, e.inner)
     return out
 
 
-cdef bint _stretched(Places* p, Layout x, object dim, Layout index, Layout source):
-    """The walk of a vector of numbers along an axis over all entries of the other axes."""
+cdef bint _broadcast_index(IndexWalk* p, Layout x, object dim, Layout index, Layout source):
+    """The iteration of an index vector along an axis, broadcast over the other axes."""
     x, index, source = _vector(x), _vector(index), _vector(source)
     cdef int i, d = axis_of(dim, x.ndim)
-    if x.ndim > PLACES_DIMS:
+    if x.ndim > INDEX_DIMS:
         return False
     p.ndim, p.step, p.n = x.ndim, x.strides[d], x.shape[d]
     for i in range(x.ndim):
@@ -311,13 +311,13 @@ cdef Layout _index_copy(Op op, PyObject** slots, Layout target):
     """index_copy(input, dim, index, source)"""
     cdef Layout x = some(slots[0]), index = some(slots[2]), source = some(slots[3]), out
     cdef Entries e
-    cdef Places p
+    cdef IndexWalk p
     if x is None or source is None or not _numbered(&e, x, <object>slots[1], index, source):
         return None
     out = _into(x, target, index, source)
-    if out is None or not _stretched(&p, out, <object>slots[1], index, source):
+    if out is None or not _broadcast_index(&p, out, <object>slots[1], index, source):
         return None
-    put_places(&p, out.data(), <int64_t*>index.data(), source.data(), x.dtype.itemsize)
+    scatter_strided(&p, out.data(), <int64_t*>index.data(), source.data(), x.dtype.itemsize)
     return out
 
 
@@ -326,15 +326,15 @@ cdef Layout _index_fill(Op op, PyObject** slots, Layout target):
     cdef Layout x = some(slots[0]), index = some(slots[2]), out
     cdef double element[2]
     cdef Entries e
-    cdef Places p
-    if x is None or not plain(x) or not element_of(<object>slots[3], x.dtype, element):
+    cdef IndexWalk p
+    if x is None or not has_default_strides(x) or not element_of(<object>slots[3], x.dtype, element):
         return None
     if not _numbered(&e, x, <object>slots[1], index, None):
         return None
     out = _into(x, target, index, None)
-    if out is None or not _stretched(&p, out, <object>slots[1], index, None):
+    if out is None or not _broadcast_index(&p, out, <object>slots[1], index, None):
         return None
-    put_places(&p, out.data(), <int64_t*>index.data(), element, x.dtype.itemsize)
+    scatter_strided(&p, out.data(), <int64_t*>index.data(), element, x.dtype.itemsize)
     return out
 
 
@@ -342,13 +342,13 @@ cdef Layout _index_reduce(Op op, PyObject** slots, Layout target):
     """index_reduce(input, dim, index, source, reduce, *, include_self)"""
     cdef Layout x = some(slots[0]), index = some(slots[2]), source = some(slots[3]), out
     cdef Entries e
-    cdef Places p
+    cdef IndexWalk p
     if x is None or source is None or source.ndim != x.ndim or not _reducible(x) or <object>slots[4] == "sum":
         return None
     if not _numbered(&e, x, <object>slots[1], index, source):
         return None
     out = _into(x, target, index, source)
-    if out is None or not _stretched(&p, out, <object>slots[1], index, source):
+    if out is None or not _broadcast_index(&p, out, <object>slots[1], index, source):
         return None
     return _reduced(out, &p, index, source, <object>slots[4], <object>slots[5] is not False)
 

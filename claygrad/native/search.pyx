@@ -1,14 +1,14 @@
-"""Native forms of operations that give numbers for elements: where they are found, how many there are, sums along a diagonal.
-None: the declaration decides, and says what is wrong."""
+"""Native forms of searchsorted, bucketize, one_hot, trace, cross, histc and histogramdd. None: the declaration runs, and raises
+errors."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from claygrad.native.mask cimport common, spread
+from claygrad.native.mask cimport common, expanded_copy
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
-from claygrad.core.data.layout cimport Layout, fresh, in_order
+from claygrad.core.data.layout cimport Layout, fresh, as_contiguous
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.guard cimport Arg, is_none, memory, numel_is, one_t
 from claygrad.core.dispatch.registry cimport offer_one
@@ -40,7 +40,7 @@ cdef struct Histogram:
 
 
 cdef Layout _found(Layout rows, Layout values, bint right):
-    """The places of values in sorted rows, or None."""
+    """The positions of values in sorted rows, or None."""
     cdef search_fn f
     cdef Layout out
     cdef int64_t n, count, i
@@ -55,7 +55,7 @@ cdef Layout _found(Layout rows, Layout values, bint right):
     for i in range(last):
         if rows.shape[i] != values.shape[i]:
             return None
-    for i in range(count):                               # NaN among the rows is found otherwise
+    for i in range(count):                               # rows with NaN are searched by the reference
         if rows.dtype.code == F32 and (<float*>rows.data())[i * n + n - 1] != (<float*>rows.data())[i * n + n - 1]:
             return None
         if rows.dtype.code == F64 and (<double*>rows.data())[i * n + n - 1] != (<double*>rows.data())[i * n + n - 1]:
@@ -82,7 +82,7 @@ cdef Layout _bucketize(Op op, Bucketize* a):
 cdef Layout _one_hot(Op op, OneHot* a):
     cdef Layout x = <Layout>a.input.layout, out
     cdef int64_t shape[64]
-    cdef int64_t i, most = -1, n = a.num_classes.value
+    cdef int64_t i, largest = -1, n = a.num_classes.value
     cdef const int64_t* at
     if n < -1:
         return None
@@ -90,9 +90,9 @@ cdef Layout _one_hot(Op op, OneHot* a):
     for i in range(x.numel):
         if at[i] < 0:
             return None
-        most = max(most, at[i])
-    n = most + 1 if n == -1 else n
-    if most >= n or most >= 0x40000000:
+        largest = max(largest, at[i])
+    n = largest + 1 if n == -1 else n
+    if largest >= n or largest >= 0x40000000:
         return None
     memcpy(shape, x.shape, x.ndim * sizeof(int64_t))
     shape[x.ndim] = n
@@ -106,7 +106,7 @@ cdef Layout _one_hot(Op op, OneHot* a):
 cdef Layout _trace(Op op, Trace* a):
     cdef Layout x = <Layout>a.input.layout, out
     cdef int64_t i, n, step
-    cdef uint64_t whole = 0                        # sums of whole numbers wrap around
+    cdef uint64_t whole = 0                        # integer sums wrap around
     cdef double total = 0
     cdef char* data
     n, step, data = min(x.shape[0], x.shape[1]), x.strides[0] + x.strides[1], x.data()
@@ -140,7 +140,7 @@ cdef Layout _cross(Op op, Cross* a):
     ndim = common(x, y, shape)
     if ndim < 0 or x.shape[d] != 3 or y.shape[d] != 3:
         return None
-    x, y = spread(x, ndim, shape), spread(y, ndim, shape)
+    x, y = expanded_copy(x, ndim, shape), expanded_copy(y, ndim, shape)
     for i in range(d + 1, ndim):
         inner *= shape[i]
     out = fresh(x.dtype, ndim, shape)
@@ -150,7 +150,7 @@ cdef Layout _cross(Op op, Cross* a):
 
 
 cdef void _ends(Layout x, double* low, double* high):
-    """The least and the largest element."""
+    """Min and max of the elements."""
     cdef Layout ends = fresh(x.dtype, 0, NULL)
     cdef int i
     cdef double found[2]
@@ -169,7 +169,7 @@ cdef Layout _histc(Op op, Histc* given):
         return None
     if a == b:
         _ends(x, &a, &b)
-    if not <float>a < <float>b or not (b - a) * bins < 3e38 or b > 3e38 or a < -3e38:       # no end, width or place overflows
+    if not <float>a < <float>b or not (b - a) * bins < 3e38 or b > 3e38 or a < -3e38:       # no overflow
         return None
     out = fresh(x.dtype, 1, &bins)
     memset(out.data(), 0, bins * x.dtype.itemsize)
@@ -194,7 +194,7 @@ cdef Layout _histogram(Op op, Histogram* a):
         line = (<Tensor>edges[i]).layout
         if line.dtype is not x.dtype or line.ndim != 1 or line.shape[0] < 2:
             return None
-        line = in_order(line)
+        line = as_contiguous(line)
         held.append(line)
         lines[i], boxes[i] = line.data(), line.shape[0] - 1
         count *= boxes[i]

@@ -1,12 +1,12 @@
-"""Native forms of what picks elements along an axis: the largest, the smallest, the middle, the most frequent, the first in order;
-and of running sums and extremes."""
+"""Native forms of max, min, argmax, median, mode, kthvalue, topk and sort along an axis, and of cumsum, cumprod, cummax and the
+like."""
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
-from claygrad.core.data.layout cimport Layout, falling, fresh, fresh_like, in_order, new_layout
+from claygrad.core.data.layout cimport Layout, strictly_row_major, fresh, fresh_like, as_contiguous, new_layout
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
 from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
@@ -54,7 +54,7 @@ cdef struct Running:
 
 
 cdef tuple _axis(Layout x, int64_t d):
-    """An axis as the tuple that reductions take; None if it is no axis, or there is nothing in x."""
+    """An axis as the tuple that reductions take; None if it is invalid, or x is empty."""
     if x.numel == 0:
         return None
     if x.ndim == 0:
@@ -64,7 +64,7 @@ cdef tuple _axis(Layout x, int64_t d):
     return (d + x.ndim if d < 0 else d,)
 
 
-# --- extremes ----------------------------------------------------------------------------------------------------------
+# --- max and min ----------------------------------------------------------------------------------------------------------
 cdef Layout _where(Op op, AlongAxis* a):
     cdef Layout x = <Layout>a.input.layout, from_, out
     cdef extreme_fn f = <extreme_fn>op.kernels[x.dtype.code]
@@ -82,7 +82,7 @@ cdef Layout _where(Op op, AlongAxis* a):
 
 
 cdef list _extreme(Op op, AlongAxis* a):
-    cdef Layout x = <Layout>a.input.layout, from_, values, places
+    cdef Layout x = <Layout>a.input.layout, from_, values, indices
     cdef extreme_fn f = <extreme_fn>op.kernels[x.dtype.code]
     cdef tuple axes = _axis(x, a.dim.value)
     cdef bint keep = a.keepdim.value
@@ -92,40 +92,40 @@ cdef list _extreme(Op op, AlongAxis* a):
     from_ = arranged(x, axes, True, &s.outer, &s.n, &s.inner)
     if from_ is None:
         return None
-    values, places = without(x.dtype, x, axes, keep), without(of_code(I64), x, axes, keep)
+    values, indices = without(x.dtype, x, axes, keep), without(of_code(I64), x, axes, keep)
     if x.numel > RELEASE:
         with nogil:
-            f(from_.data(), values.data(), <int64_t*>places.data(), s.outer, s.n, s.inner)
+            f(from_.data(), values.data(), <int64_t*>indices.data(), s.outer, s.n, s.inner)
     else:
-        f(from_.data(), values.data(), <int64_t*>places.data(), s.outer, s.n, s.inner)
-    return [values, places]
+        f(from_.data(), values.data(), <int64_t*>indices.data(), s.outer, s.n, s.inner)
+    return [values, indices]
 
 
-# --- ranks and orders ----------------------------------------------------------------------------------------------------
-cdef bint _choose(Layout x, Lines* s, Layout values, Layout places, int64_t k, int what) except -1:
+# --- selection and sorting ----------------------------------------------------------------------------------------------------
+cdef bint _choose(Layout x, Lines* s, Layout values, Layout indices, int64_t k, int what) except -1:
     cdef choose_fn f = find_choice(x.dtype.code)
     cdef bint done
     if f == NULL:
         return False
     if x.numel > RELEASE:
         with nogil:
-            done = f(x.data(), values.data(), <int64_t*>places.data(), s.outer, s.n, s.inner, k, what)
+            done = f(x.data(), values.data(), <int64_t*>indices.data(), s.outer, s.n, s.inner, k, what)
     else:
-        done = f(x.data(), values.data(), <int64_t*>places.data(), s.outer, s.n, s.inner, k, what)
+        done = f(x.data(), values.data(), <int64_t*>indices.data(), s.outer, s.n, s.inner, k, what)
     return done
 
 
 cdef list _one_of_line(Layout x, int64_t dim, bint keep, int64_t k, int what):
     cdef tuple axes = _axis(x, dim)
     cdef Lines s
-    cdef Layout from_, values, places
+    cdef Layout from_, values, indices
     if axes is None or find_choice(x.dtype.code) == NULL:
         return None
     from_ = arranged(x, axes, True, &s.outer, &s.n, &s.inner)
     if from_ is None or not 0 <= k < s.n:
         return None
-    values, places = without(x.dtype, x, axes, keep), without(of_code(I64), x, axes, keep)
-    return [values, places] if _choose(from_, &s, values, places, k, what) else None
+    values, indices = without(x.dtype, x, axes, keep), without(of_code(I64), x, axes, keep)
+    return [values, indices] if _choose(from_, &s, values, indices, k, what) else None
 
 
 cdef list _kth(Op op, KthValue* a):
@@ -158,34 +158,34 @@ cdef Layout _median_of_all(Op op, AlongAxis* a):
 
 
 cdef list _as_they_are(Layout x, int axis, int64_t k):
-    """The first k elements along an axis on which one is stretched: any order is theirs."""
+    """topk along a broadcast axis: all elements are equal."""
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t j
     cdef int i
-    cdef Layout values, places, line = fresh(of_code(I64), 1, &k)
+    cdef Layout values, indices, line = fresh(of_code(I64), 1, &k)
     for j in range(k):
         (<int64_t*>line.data())[j] = j
     for i in range(x.ndim):
         shape[i], strides[i] = k if i == axis else x.shape[i], i == axis
-    values, places = fresh(x.dtype, x.ndim, shape), fresh(line.dtype, x.ndim, shape)
+    values, indices = fresh(x.dtype, x.ndim, shape), fresh(line.dtype, x.ndim, shape)
     write_layout(values, new_layout(x.storage, x.dtype, x.ndim, shape, x.strides, x.offset))
-    write_layout(places, new_layout(line.storage, line.dtype, x.ndim, shape, strides, 0))
-    return [values, places]
+    write_layout(indices, new_layout(line.storage, line.dtype, x.ndim, shape, strides, 0))
+    return [values, indices]
 
 
 cdef list _order(Layout x, int64_t dim, int64_t k, bint descending):
-    """The first k elements along an axis, in order; they lie in rows."""
+    """The k largest or smallest elements along an axis, sorted; the result is contiguous."""
     cdef tuple axes = _axis(x, dim)
     cdef Lines s
-    cdef Layout values, places
+    cdef Layout values, indices
     cdef int64_t shape[64]
     cdef int i
     if axes is None or find_choice(x.dtype.code) == NULL:
         return None
     if x.ndim and x.numel and x.strides[<int>axes[0]] == 0 and 0 < k <= x.shape[<int>axes[0]]:
         return _as_they_are(x, axes[0], k)
-    x = in_order(x)
+    x = as_contiguous(x)
     s.outer = s.inner = s.n = 1
     for i in range(x.ndim):
         shape[i] = x.shape[i]
@@ -197,8 +197,8 @@ cdef list _order(Layout x, int64_t dim, int64_t k, bint descending):
             s.inner *= x.shape[i]
     if not 0 <= k <= s.n:
         return None
-    values, places = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape)
-    return [values, places] if _choose(x, &s, values, places, k, DESCENDING if descending else ASCENDING) else None
+    values, indices = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape)
+    return [values, indices] if _choose(x, &s, values, indices, k, DESCENDING if descending else ASCENDING) else None
 
 
 cdef list _topk(Op op, TopK* a):
@@ -208,34 +208,34 @@ cdef list _topk(Op op, TopK* a):
 cdef list _sort(Op op, Sort* a):
     cdef Layout x = <Layout>a.input.layout
     cdef tuple axes = _axis(x, a.dim.value)
-    cdef list made
-    cdef Layout turned_
+    cdef list out
+    cdef Layout permuted
     cdef int i
-    if axes is None or not (x.contiguous or falling(x) or is_permuted(x)):
+    if axes is None or not (x.contiguous or strictly_row_major(x) or is_permuted(x)):
         return None
-    made = _order(x, a.dim.value, x.shape[<int>axes[0]] if x.ndim else 1, a.descending.value)
-    if made is None or not is_permuted(x):
-        return made
-    for i in range(2):                               # they lie as the elements did
-        turned_ = fresh_run(x, (<Layout>made[i]).dtype)
-        write_layout(turned_, made[i])
-        made[i] = turned_
-    return made
+    out = _order(x, a.dim.value, x.shape[<int>axes[0]] if x.ndim else 1, a.descending.value)
+    if out is None or not is_permuted(x):
+        return out
+    for i in range(2):                               # the strides of the input
+        permuted = fresh_run(x, (<Layout>out[i]).dtype)
+        write_layout(permuted, out[i])
+        out[i] = permuted
+    return out
 
 
 cdef Layout _argsort(Op op, Sort* a):
-    cdef list made = _sort(op, a)
-    return None if made is None else <Layout>made[1]
+    cdef list out = _sort(op, a)
+    return None if out is None else <Layout>out[1]
 
 
-# --- the gradient of what was picked ---------------------------------------------------------------------------------------
+# --- the gradient of selected elements ---------------------------------------------------------------------------------------
 cdef Layout _placed(Op op, Placed* a):
-    """Zeros of this size with grad at the places along an axis, one for each line."""
+    """Zeros of this size with grad at the given indices along an axis, one for each line."""
     cdef Layout g = <Layout>a.grad.layout, at = <Layout>a.indices.layout, out
     cdef const int64_t* shape = a.size.ints
     cdef int64_t outer = 1, n = 1, inner = 1, o, i, k, place
     cdef int d, j, ndim = a.size.value
-    cdef const int64_t* places
+    cdef const int64_t* positions
     if ndim == 0 or at.numel != g.numel or not -ndim <= a.dim.value < ndim:
         return None
     d = a.dim.value + ndim if a.dim.value < 0 else a.dim.value
@@ -251,12 +251,12 @@ cdef Layout _placed(Op op, Placed* a):
     if outer * inner != g.numel:
         return None
     out = fresh(g.dtype, ndim, shape)
-    places = <const int64_t*>at.data()
+    positions = <const int64_t*>at.data()
     memset(out.data(), 0, out.numel * out.dtype.itemsize)
     for o in range(outer):
         for i in range(inner):
             k = o * inner + i
-            place = places[k]
+            place = positions[k]
             if place < 0 or place >= n:
                 return None
             place = (o * n + place) * inner + i
@@ -267,9 +267,9 @@ cdef Layout _placed(Op op, Placed* a):
     return out
 
 
-# --- running results --------------------------------------------------------------------------------------------------------
+# --- cumulative operations --------------------------------------------------------------------------------------------------------
 cdef bint _lines(Layout x, int64_t dim, Lines* s) except -1:
-    """The sizes of a contiguous tensor around an axis."""
+    """The sizes of a contiguous tensor before, along and after an axis."""
     cdef tuple axes = _axis(x, dim)
     cdef int i
     if axes is None:
@@ -302,7 +302,7 @@ cdef Layout _running(Op op, Running* a):
 
 
 cdef Layout _running_logs(Op op, Running* a):
-    cdef Layout x = <Layout>a.input.layout, out, rows, made
+    cdef Layout x = <Layout>a.input.layout, out, rows, result
     cdef running_logs_fn f = <running_logs_fn>op.kernels[x.dtype.code]
     cdef int64_t shape[3]
     cdef int64_t strides[3]
@@ -317,29 +317,29 @@ cdef Layout _running_logs(Op op, Running* a):
         return out if done else None
     shape[0], shape[1], shape[2] = s.outer, s.inner, s.n             # rows are what the kernel reads
     strides[0], strides[1], strides[2] = s.n * s.inner, 1, s.inner
-    rows, made = fresh(x.dtype, 3, shape), fresh(x.dtype, 3, shape)
+    rows, result = fresh(x.dtype, 3, shape), fresh(x.dtype, 3, shape)
     write_layout(rows, new_layout(x.storage, x.dtype, 3, shape, strides, x.offset))
     with nogil:
-        done = f(rows.data(), made.data(), s.outer * s.inner, s.n)
+        done = f(rows.data(), result.data(), s.outer * s.inner, s.n)
     if not done:
         return None
-    write_layout(new_layout(out.storage, x.dtype, 3, shape, strides, 0), made)
+    write_layout(new_layout(out.storage, x.dtype, 3, shape, strides, 0), result)
     return out
 
 
 cdef list _running_extreme(Op op, Running* a):
-    cdef Layout x = <Layout>a.input.layout, values, places
+    cdef Layout x = <Layout>a.input.layout, values, indices
     cdef extremes_fn f = <extremes_fn>op.kernels[x.dtype.code]
     cdef Lines s
     if not _lines(x, a.dim.value, &s):
         return None
-    values, places = fresh_like(x), fresh(of_code(I64), x.ndim, x.shape)
+    values, indices = fresh_like(x), fresh(of_code(I64), x.ndim, x.shape)
     if x.numel > RELEASE:
         with nogil:
-            f(x.data(), values.data(), <int64_t*>places.data(), s.outer, s.n, s.inner)
+            f(x.data(), values.data(), <int64_t*>indices.data(), s.outer, s.n, s.inner)
     else:
-        f(x.data(), values.data(), <int64_t*>places.data(), s.outer, s.n, s.inner)
-    return [values, places]
+        f(x.data(), values.data(), <int64_t*>indices.data(), s.outer, s.n, s.inner)
+    return [values, indices]
 
 
 offer_one("argmax", <one_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"max")

@@ -1,4 +1,4 @@
-"""Composites that come to a view or two, in their common forms: pieces, moved axes, folded ones. None: the declaration decides."""
+"""Native forms of composites that are a few views: chunk, split, movedim, unflatten, reshape. None: the declared function runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -8,7 +8,7 @@ from claygrad.core.data.layout cimport Layout, same_shape
 from claygrad.native.view cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.dispatch.call cimport call_view
-from claygrad.core.dispatch.registry cimport offer_short
+from claygrad.core.dispatch.registry cimport offer_composite_slots
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint comparable(int dtype) noexcept
@@ -16,7 +16,7 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
 
 
 cdef inline object _viewed(str name, object input, object a, object b, object c, object d):
-    """A view of an operation with as many arguments as it takes."""
+    """Call a view operation."""
     cdef PyObject* slots[8]
     slots[0], slots[1], slots[2], slots[3], slots[4] = <PyObject*>input, <PyObject*>a, <PyObject*>b, <PyObject*>c, <PyObject*>d
     return call_view(find_op(name), slots)
@@ -71,7 +71,7 @@ cdef object _movedim(Op op, PyObject** slots):
     cdef Layout v = (<Tensor><object>slots[0]).layout
     cdef object source = <object>slots[1], destination = <object>slots[2]
     cdef int order[64]
-    cdef unsigned long long taken = 0
+    cdef unsigned long long moved = 0
     cdef int i, k = 0, a, b
     if (type(source) is int) != (type(destination) is int) or v.ndim == 0:
         return None
@@ -83,14 +83,14 @@ cdef object _movedim(Op op, PyObject** slots):
         order[i] = -1
     for i in range(len(source)):
         a, b = axis_of(source[i], v.ndim), axis_of(destination[i], v.ndim)
-        if a < 0 or b < 0 or taken >> a & 1 or order[b] >= 0:
+        if a < 0 or b < 0 or moved >> a & 1 or order[b] >= 0:
             return None
         order[b] = a
-        taken |= 1ULL << a
+        moved |= 1ULL << a
     dims = []
     for i in range(v.ndim):
         if order[i] < 0:
-            while taken >> k & 1:
+            while moved >> k & 1:
                 k += 1
             order[i] = k
             k += 1
@@ -183,13 +183,13 @@ cdef object _hstack(Op op, PyObject** slots):
 
 
 cdef object _take_along(Op op, PyObject** slots):
-    """take_along_dim(input, indices, dim) where nothing is stretched, or counted from the end"""
+    """take_along_dim(input, indices, dim) where nothing is broadcast, or counted from the end"""
     cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[1]).layout
     cdef int i, d = axis_of(<object>slots[2], x.ndim)
     cdef int64_t k
     if d < 0 or index.dtype.code != I64 or index.ndim != x.ndim or not index.contiguous:
         return None
-    if requires(<Tensor><object>slots[0]):               # a node of its own stands for the stretching
+    if requires(<Tensor><object>slots[0]):               # the expand has a node of its own
         return None
     for i in range(x.ndim):
         if i != d and x.shape[i] != index.shape[i]:
@@ -222,9 +222,9 @@ cdef object _unsafe_pieces(Op op, PyObject** slots):
     return None if pieces is None else tuple([copy(x, "UnsafeSplitBackward0") for x in <tuple>pieces])
 
 
-# --- pieces between places ---------------------------------------------------------------------------------------
+# --- tensor_split ---------------------------------------------------------------------------------------
 cdef object _cut(object input, object where, int d, bint even):
-    """Pieces of an axis: so many, or between places; `even`: of one length."""
+    """Split an axis into n pieces, or at indices; `even`: pieces must have one length."""
     cdef Layout v = (<Tensor>input).layout, at
     cdef int64_t edges[64]
     cdef int64_t count = 0, n = v.shape[d], start = 0, length
@@ -266,26 +266,26 @@ cdef object _fixed_split(Op op, PyObject** slots):
     """hsplit, vsplit and dsplit(input, indices_or_sections, *, ...)"""
     cdef int i, ndim = (<Tensor><object>slots[0]).layout.ndim
     cdef int which = 1 if op.name == "hsplit" else 0 if op.name == "vsplit" else 2
-    cdef int least = 1 if which == 1 else 2 if which == 0 else 3
+    cdef int smallest = 1 if which == 1 else 2 if which == 0 else 3
     for i in range(2, op.n_params):
         if <object>slots[i] is not None:
             return None
-    return None if ndim < least else _cut(<object>slots[0], <object>slots[1], 0 if ndim == 1 else which, True)
+    return None if ndim < smallest else _cut(<object>slots[0], <object>slots[1], 0 if ndim == 1 else which, True)
 
 
-offer_short("chunk", _chunk)
-offer_short("split", _split)
-offer_short("narrow", _narrow)
-offer_short("movedim", _movedim)
-offer_short("unflatten", _unflatten)
-offer_short("swap", _swap)
-offer_short("contiguous", _contiguous)
-offer_short("cpu", _cpu)
-offer_short("tensor_split", _tensor_split)
-offer_short("fixed_split", _fixed_split)
-offer_short("reshape", _reshape)
-offer_short("flatten", _flatten)
-offer_short("hstack", _hstack)
-offer_short("take_along", _take_along)
-offer_short("equal", _equal)
-offer_short("unsafe_pieces", _unsafe_pieces)
+offer_composite_slots("chunk", _chunk)
+offer_composite_slots("split", _split)
+offer_composite_slots("narrow", _narrow)
+offer_composite_slots("movedim", _movedim)
+offer_composite_slots("unflatten", _unflatten)
+offer_composite_slots("swap", _swap)
+offer_composite_slots("contiguous", _contiguous)
+offer_composite_slots("cpu", _cpu)
+offer_composite_slots("tensor_split", _tensor_split)
+offer_composite_slots("fixed_split", _fixed_split)
+offer_composite_slots("reshape", _reshape)
+offer_composite_slots("flatten", _flatten)
+offer_composite_slots("hstack", _hstack)
+offer_composite_slots("take_along", _take_along)
+offer_composite_slots("equal", _equal)
+offer_composite_slots("unsafe_pieces", _unsafe_pieces)

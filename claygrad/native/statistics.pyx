@@ -84,7 +84,7 @@ cdef list _moments(Op op, Variance* a):
     if op.name == "std" or op.name == "std_mean":
         for i in range(variance.numel):
             if x.dtype.code == F32:
-                if not isfinite((<float*>variance.data())[i]):       # the square may overflow where its root does not
+                if not isfinite((<float*>variance.data())[i]):       # the variance may overflow where the deviation does not
                     return None
                 (<float*>variance.data())[i] = <float>sqrt((<float*>variance.data())[i])
             else:
@@ -124,7 +124,7 @@ cdef Layout _norm_of(Layout x, double p, object dim, bint keep):
     cdef int which
     if not _reduces(x, dim):
         return None
-    if _single(x, dim):                # no power, which could overflow
+    if _single(x, dim):                # single elements: abs, without a power that could overflow
         p = 1 if p != 0 else p
     which = 0 if p == 2 else 1 if p == 1 else 2 if p == INFINITY else 3 if p == -INFINITY else 4 if p == 0 else -1
     if which < 0:

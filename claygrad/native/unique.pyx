@@ -1,4 +1,4 @@
-"""Native forms of distinct values: of all elements, or of neighbours. NaN equals nothing."""
+"""Native forms of unique and unique_consecutive. NaN is equal to nothing."""
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -21,12 +21,12 @@ ctypedef fused number:
     int64_t
 
 
-cdef int64_t _runs(number* x, int64_t n, const int64_t* places, int64_t* inverse, int64_t* counts) noexcept nogil:
-    """The first of each run of equal numbers, in their place; which run each is of, and how long they are."""
+cdef int64_t _runs(number* x, int64_t n, const int64_t* indices, int64_t* inverse, int64_t* counts) noexcept nogil:
+    """Compact runs of equal numbers in place; fills in the inverse indices and the counts."""
     cdef int64_t i, run = 0, began = 0
     cdef number value = x[0]
     if inverse != NULL:
-        inverse[0 if places == NULL else places[0]] = 0
+        inverse[0 if indices == NULL else indices[0]] = 0
     for i in range(1, n):
         if not x[i] == value:
             counts[run] = i - began
@@ -35,7 +35,7 @@ cdef int64_t _runs(number* x, int64_t n, const int64_t* places, int64_t* inverse
             value = x[i]
         x[run] = value
         if inverse != NULL:
-            inverse[i if places == NULL else places[i]] = run
+            inverse[i if indices == NULL else indices[i]] = run
     counts[run] = n - began
     return run + 1
 
@@ -44,7 +44,7 @@ cdef list _distinct(Layout x, bint sorted_first, bint with_inverse):
     """Values, inverse and counts; None where there is no kernel."""
     cdef int64_t outer, n, inner, count, none = 0
     cdef choose_fn f = find_choice(x.dtype.code)
-    cdef Layout from_, line, places = None, inverse, lengths, values, counts
+    cdef Layout from_, line, indices = None, inverse, lengths, values, counts
     cdef int64_t* at = NULL
     cdef int64_t* to = NULL
     cdef bint done = True
@@ -53,8 +53,8 @@ cdef list _distinct(Layout x, bint sorted_first, bint with_inverse):
         return None
     line, lengths = fresh(x.dtype, 1, &n), fresh(of_code(I64), 1, &n)
     if sorted_first:
-        places = fresh(of_code(I64), 1, &n)
-        at = <int64_t*>places.data()
+        indices = fresh(of_code(I64), 1, &n)
+        at = <int64_t*>indices.data()
         with nogil:
             done = f(from_.data(), line.data(), at, 1, n, 1, n, ASCENDING)
     else:

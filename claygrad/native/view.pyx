@@ -1,5 +1,4 @@
-"""Native geometry of views: other shapes and orders of axes, entries, slices, diagonals, windows, pieces. None: the declared form
-decides."""
+"""Native forms of views: select, slice, diagonal, as_strided, unfold, split, view, permute, squeeze. None: the declared form runs."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -7,18 +6,18 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.layout cimport Layout, new_layout
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_short
+from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
 
-# Numbers up to which sums and products of places cannot wrap around.
+# Max value of an index, so that sums and products do not overflow.
 cdef enum:
     SAFE = 1 << 30
 
 
 cdef inline bint _small(object x, int64_t* out) noexcept:
-    """Whether it is a plain int that is safe to count with."""
+    """Whether it is an exact int within that limit."""
     cdef int overflow = 0
     if type(x) is not int:
         return False
@@ -46,7 +45,7 @@ cdef int sizes_of(object given, int64_t* out) except -2:
 
 
 cdef int64_t apart(int64_t stride, int64_t step, int64_t length) noexcept:
-    """The stride of every `step`-th entry. With at most one of them the stride is free, and the product may be out of range."""
+    """The stride of every `step`-th element. With at most one element any stride is valid, and the product may overflow."""
     if length <= 1 and (step > 0x7fffffff or stride > 0x7ffffff or stride < -0x7ffffff):
         return stride
     return stride * step
@@ -65,7 +64,7 @@ cdef Layout narrowed(Layout v, int dim, int64_t start, int64_t length, int64_t s
 
 
 cdef Layout _without(Layout v, int dim, int64_t at):
-    """Entry `at` of an axis, which disappears."""
+    """Element `at` of an axis, which is removed."""
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i
@@ -191,7 +190,7 @@ cdef Layout _as_complex(Op op, PyObject** slots, Layout target):
 
 
 cdef int _room_for(int64_t pieces) except -1:
-    """More tensors than any memory holds are refused before the first is made."""
+    """Raise if there would be more tensors than memory can hold."""
     if pieces > 1 << 30:
         raise RuntimeError(f"std::bad_alloc\n  {pieces} pieces are more than memory has room for")
     return 0
@@ -400,17 +399,17 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
     cdef Layout v = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
-    cdef unsigned long long chosen = 0
+    cdef unsigned long long selected = 0
     cdef int i, k = 0, d
     dim = <object>slots[1]
     if dim is not None:
         for x in (dim if type(dim) is tuple else (dim,)):
             d = axis_of(x, v.ndim)
-            if d < 0 or chosen >> d & 1:
+            if d < 0 or selected >> d & 1:
                 return None
-            chosen |= 1ULL << d
+            selected |= 1ULL << d
     for i in range(v.ndim):
-        if v.shape[i] == 1 and (dim is None or chosen >> i & 1):
+        if v.shape[i] == 1 and (dim is None or selected >> i & 1):
             continue
         shape[k] = v.shape[i]
         strides[k] = v.strides[i]
@@ -418,7 +417,7 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, k, shape, strides, v.offset)
 
 
-# What a declaration names as its geometry.
+# Forms for geometry= of declarations.
 cdef Layout _t_back(PyObject** args):
     """The gradient of t(): g.t()"""
     return _t(None, args, None)
@@ -463,6 +462,6 @@ offer("diagonal", _diagonal)
 offer("as_strided", _as_strided)
 offer("unfold", _unfold)
 offer("as_complex", _as_complex)
-offer_short("split_evenly", _split_evenly)
-offer_short("split_with_sizes", _split_with_sizes)
-offer_short("unbind", _unbind)
+offer_composite_slots("split_evenly", _split_evenly)
+offer_composite_slots("split_with_sizes", _split_with_sizes)
+offer_composite_slots("unbind", _unbind)

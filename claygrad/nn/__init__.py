@@ -1,5 +1,5 @@
 """Neural networks: modules, their parameters, and the functions they are made of."""
-from claygrad.core.cpython.leaving import guard, guard_package
+from claygrad.core.cpython.entry_points import guard, guard_package
 from claygrad._late import late
 from claygrad.nn import attention, functional, grad, init, modules, parallel, parameter, utils
 from claygrad.nn.modules import *  # noqa: F403
@@ -13,4 +13,4 @@ __all__ += modules.__all__
 
 __getattr__ = guard(late(__name__))
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

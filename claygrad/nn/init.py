@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import no_grad
-from claygrad.core.dispatch.factories import made_by
+from claygrad.core.dispatch.factories import as_factory
 from claygrad.core.user_warnings import warn
 from claygrad.ops._registry import NAMESPACES
 
@@ -50,21 +50,21 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 # --- values of one kind ------------------------------------------------------------------------------------------
-@made_by
+@as_factory
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw from the uniform distribution between a and b."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-@made_by
+@as_factory
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw from the normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
-@made_by
+@as_factory
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number."""
     with no_grad():
@@ -187,7 +187,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-@made_by
+@as_factory
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Generator | None = None) -> Tensor:
     """Uniform numbers that keep the spread of values through a layer and its nonlinearity (He et al., 2015)."""

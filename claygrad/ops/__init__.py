@@ -1,6 +1,6 @@
 """Every operation, one declaration each. Importing this package makes them callable and gives the tensor methods."""
 import claygrad.native.load      # the native forms, which the declarations below ask for
-from claygrad.core import LATE, attach, install_verbs
+from claygrad.core import UPCALLS, attach, install_verbs
 from claygrad.ops import (
     activation,
     activation_hard,
@@ -107,8 +107,8 @@ from claygrad.ops._numbers import assigned
 from claygrad.ops._registry import METHODS
 
 install_verbs()
-LATE["type_name"] = type_name
-LATE["element"] = assigned                               # what x[0] = number writes
-LATE["is_contiguous"] = METHODS.pop("is_contiguous")     # the compiled method asks it about memory formats only
+UPCALLS["type_name"] = type_name
+UPCALLS["element"] = assigned                               # what x[0] = number writes
+UPCALLS["is_contiguous"] = METHODS.pop("is_contiguous")     # the compiled method asks it about memory formats only
 attach(METHODS)
-LATE.update(tensor=creation.tensor, as_tensor=creation.as_tensor, legacy_tensor=creation.legacy_tensor)
+UPCALLS.update(tensor=creation.tensor, as_tensor=creation.as_tensor, legacy_tensor=creation.legacy_tensor)

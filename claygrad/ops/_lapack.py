@@ -1,4 +1,4 @@
-"""The door to LAPACK: the routines that numpy.linalg does not offer, out of the library it brings, or out of SciPy's.
+"""Access to LAPACK: the routines that numpy.linalg does not offer, out of the library it brings, or out of SciPy's.
 
 Everything here works on stacks of matrices. LU and triangular systems have a form in plain array operations too, which
 serves many small matrices at once, and stands in where no library is found. Real matrices of ordinary size do not come

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Op, conj, constant, declare, install, missing, zero
-from claygrad.core.dispatch.factories import made_by
+from claygrad.core.dispatch.factories import as_factory
 from claygrad.ops._returns import named_tuple
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dic
 
 
 _TO_INFO = ("kernel", "geometry", "no_dims", "names_given_dims", "wide", "overlap", "alias", "contiguous", "out",
-            "check_out", "overloads", "numbers", "out_alias", "across", "short", "parts", "check_of",
-            "variants", "plain", "half", "lazy", "strides")
+            "check_out", "overloads", "numbers", "out_alias", "across", "native", "parts", "check_of",
+            "variants", "without_last", "half", "lazy", "strides")
 _TO_CORE = ("kernel", "kernel_if", "varargs", "half", "meta", "differentiable", "keep", "check", "number_edge")
 
 
@@ -115,7 +115,7 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     install(made)
     said.op = made
     if said.inplace and kind == "composite":
-        METHODS[said.name + "_"] = made_by(_in_place(said.name, made))
+        METHODS[said.name + "_"] = as_factory(_in_place(said.name, made))
     elif said.inplace:
         twin = made.in_place_form()
         for name in (said.name, *said.aliases):
@@ -157,7 +157,7 @@ def _attribute(said: Declaration, made: Any) -> property:
         getattr(self, said.name)[...] = value
 
     read = made.method_form()
-    write = made_by(assign) if said.options.get("attribute") else None
+    write = as_factory(assign) if said.options.get("attribute") else None
     found = Attribute(read, write)
     found.__name__ = said.name
     read.reported = found.__get__       # type: ignore[attr-defined]
@@ -189,13 +189,13 @@ def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     """A composite that binds its own arguments: *args, **kwargs, an out= of its own, or raw=True for speed."""
     said = Declaration("composite", fn, fn, options)
     made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
-    made = made_by(made, options.get("short"), said.name in _NO_TENSORS)
+    made = as_factory(made, options.get("native"), said.name in _NO_TENSORS)
     made.__name__, made.info = said.name, {"declaration": said}
     if "handed" in options:
         made.handed = options["handed"]                # the arguments as overrides get them
     said.op = made
     if said.inplace:
-        METHODS[said.name + "_"] = made_by(_in_place(said.name, made))
+        METHODS[said.name + "_"] = as_factory(_in_place(said.name, made))
     _place(said, made)
     return made
 

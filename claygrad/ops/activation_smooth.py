@@ -44,7 +44,7 @@ def gelu_backward(xp, grad_output: Tensor, input: Tensor):
     return grad_output * gelu_slope(xp, input)
 
 
-@pointwise(kernel="gelu_from", plain=gelu_backward, node="GeluBackwardBackward0", **private, samples=with_result)
+@pointwise(kernel="gelu_from", without_last=gelu_backward, node="GeluBackwardBackward0", **private, samples=with_result)
 def gelu_from(xp, grad_output: Tensor, input: Tensor, result: Tensor):
     "The gradient of gelu when its result is known."
     return grad_output * gelu_slope(xp, input)
@@ -83,7 +83,7 @@ def gelu_tanh_backward(xp, grad_output: Tensor, input: Tensor):
     return grad_output * gelu_tanh_slope(xp, input)
 
 
-@pointwise(kernel="gelu_tanh_from", plain=gelu_tanh_backward, node="GeluBackwardBackward0", **private,
+@pointwise(kernel="gelu_tanh_from", without_last=gelu_tanh_backward, node="GeluBackwardBackward0", **private,
            samples=with_result)
 def gelu_tanh_from(xp, grad_output: Tensor, input: Tensor, result: Tensor):
     "The gradient of gelu with the area approximated through tanh, when its result is known."
@@ -134,7 +134,7 @@ def silu_backward(xp, grad_output: Tensor, input: Tensor):
     return grad_output * xp.conj(silu_slope(xp, input))
 
 
-@pointwise(kernel="silu_from", plain=silu_backward, node="SiluBackwardBackward0", **private, samples=with_result)
+@pointwise(kernel="silu_from", without_last=silu_backward, node="SiluBackwardBackward0", **private, samples=with_result)
 def silu_from(xp, grad_output: Tensor, input: Tensor, result: Tensor):
     "The gradient of silu when its result is known."
     return grad_output * xp.conj(silu_slope(xp, input))

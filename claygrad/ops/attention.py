@@ -165,7 +165,7 @@ def grouped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     return tuple(t if t.shape[-3] == heads else t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
 
 
-@composite(namespace="nn.functional", method=False, short="attention", parts=(fused_attention,),
+@composite(namespace="nn.functional", method=False, native="attention", parts=(fused_attention,),
            samples=lambda t: [t.args(t(2, 2, 3, 4), t(2, 2, 5, 4), t(2, 2, 5, 4)), t.args(t(3, 4), t(5, 4), t(5, 2)),
                               t.args(t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), is_causal=True),
                               t.args(t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), t(3, 3), scale=0.3),

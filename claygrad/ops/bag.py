@@ -257,7 +257,7 @@ def check_form(input: Tensor, weight: Tensor, offsets: Tensor | None, per_sample
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
 
 
-@composite(name="embedding_bag", namespace="nn.functional", method=False, short="embedding_bag", parts=(bagged,),
+@composite(name="embedding_bag", namespace="nn.functional", method=False, native="embedding_bag", parts=(bagged,),
            samples=lambda t: [t.args(t.index((2, 3), 4), t(4, 3), mode=m) for m in ("mean", "sum", "max")]
            + [t.args(t.index((2, 3), 4), t(4, 3), mode="sum", per_sample_weights=t(2, 3))],
            errors=lambda t: [(t.args(t.index((3,), 4), t(4, 3)), ValueError, "offsets has to be a 1D Tensor but got "),

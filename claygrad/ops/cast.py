@@ -137,7 +137,7 @@ def _form(args: tuple, kwargs: dict[str, Any]) -> tuple[str, ...]:
     return _NAMES["device"]
 
 
-@composite(function=False, raw=True, short="to",
+@composite(function=False, raw=True, native="to",
            samples=lambda t: [t.args(t(3), DTYPES["float64"]), t.args(t(2, 3).t(), DTYPES["float64"]),
                               t.args(t(3), "cpu")])
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -245,7 +245,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     return moved(input, other.dtype, other.device)
 
 
-@composite(function=False, short="cpu", samples=lambda t: [t.args(t(3))])
+@composite(function=False, native="cpu", samples=lambda t: [t.args(t(3))])
 def cpu(input: Tensor, memory_format: memory_format | None = preserve_format) -> Tensor:
     "The tensor in the computer's own memory."
     check_format("cpu", memory_format)

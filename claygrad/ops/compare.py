@@ -117,7 +117,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
-@composite(short="equal", samples=lambda t: [t.args(t(3), t(3)), t.args(t(3, dtype="int64"), t(4, dtype="int64"))])
+@composite(native="equal", samples=lambda t: [t.args(t(3), t(3)), t.args(t(3, dtype="int64"), t(4, dtype="int64"))])
 def equal(input: Tensor, other: Tensor) -> bool:
     "Whether both tensors have the same shape and equal elements."
     return input.shape == other.shape and bool((input == other).all())

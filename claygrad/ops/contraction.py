@@ -231,7 +231,7 @@ def summed(tensors: list[Tensor], inputs: list[list[str]], output: list[str]) ->
 
 # Contraction by numbers
 
-@composite(short="tensordot", method=False, out=TENSORDOT,
+@composite(native="tensordot", method=False, out=TENSORDOT,
            samples=lambda t: [t.args(t(2, 3), t(3, 4), 1), t.args(t(2, 3), t(2, 3)),
                               t.args(t(2, 3, 4), t(4, 5, 2), ([0, 2], [2, 0])), t.args(t(2), t(3), 0)],
            errors=lambda t: [(t.args(t(2, 3), t(3, 4), ([0], [0])), RuntimeError,
@@ -268,7 +268,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple | Tensor = 2) -> Tensor:
     return rows.mm(columns).reshape([a.shape[i] for i in left] + [b.shape[j] for j in right])
 
 
-@composite(short="kron", out=True, samples=lambda t: [t.args(t(2, 3), t(2, 2)), t.args(t(3), t(2)),
+@composite(native="kron", out=True, samples=lambda t: [t.args(t(2, 3), t(2, 2)), t.args(t(3), t(2)),
                                                       t.args(t(2, 3), t(2)), t.args(t(), t(2))])
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`."""

@@ -260,7 +260,7 @@ correlated.rule(grad_output=correlated_in_gradient, input=correlated_in_input)
 
 # The public forms
 
-shortly = {"short": "conv", "parts": (convolution,)}
+native_form = {"native": "conv", "parts": (convolution,)}
 
 
 def batched(name: str, dims: int, input: Tensor) -> bool:
@@ -340,21 +340,21 @@ def mistakes_of(dims: int):
     return mistakes
 
 
-@composite(**public, **shortly, samples=samples_of(1), errors=mistakes_of(1))
+@composite(**public, **native_form, samples=samples_of(1), errors=mistakes_of(1))
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints | str = 0,
            dilation: ints = 1, groups: int = 1) -> Tensor:
     """The convolution of (N, C, L) with kernels (O, C / groups, k), or of one example (C, L)."""
     return run("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(**public, **shortly, samples=samples_of(2), errors=mistakes_of(2))
+@composite(**public, **native_form, samples=samples_of(2), errors=mistakes_of(2))
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints | str = 0,
            dilation: ints = 1, groups: int = 1) -> Tensor:
     """The convolution of (N, C, H, W) with kernels (O, C / groups, kH, kW), or of one example (C, H, W)."""
     return run("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(**public, **shortly, samples=samples_of(3), errors=mistakes_of(3))
+@composite(**public, **native_form, samples=samples_of(3), errors=mistakes_of(3))
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints | str = 0,
            dilation: ints = 1, groups: int = 1) -> Tensor:
     """The convolution of (N, C, D, H, W) with kernels (O, C / groups, kD, kH, kW), or of one example."""

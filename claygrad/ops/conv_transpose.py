@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     ints = int | tuple[int, ...] | list[int]
 
 
-shortly = {"short": "conv_transpose", "parts": (convolution,)}
+native_form = {"native": "conv_transpose", "parts": (convolution,)}
 
 
 def run(dims: int, input, weight, bias, stride, padding, output_padding, groups, dilation) -> Tensor:
@@ -48,21 +48,21 @@ def mistakes_of(dims: int):
     return mistakes
 
 
-@composite(**public, **shortly, samples=samples_of(1), errors=mistakes_of(1))
+@composite(**public, **native_form, samples=samples_of(1), errors=mistakes_of(1))
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints = 0,
                      output_padding: ints = 0, groups: int = 1, dilation: ints = 1) -> Tensor:
     """The transposed convolution of (N, C, L) or (C, L) with kernels (C, O / groups, k)."""
     return run(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(**public, **shortly, samples=samples_of(2), errors=mistakes_of(2))
+@composite(**public, **native_form, samples=samples_of(2), errors=mistakes_of(2))
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints = 0,
                      output_padding: ints = 0, groups: int = 1, dilation: ints = 1) -> Tensor:
     """The transposed convolution of (N, C, H, W) or (C, H, W) with kernels (C, O / groups, kH, kW)."""
     return run(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@composite(**public, **shortly, samples=samples_of(3), errors=mistakes_of(3))
+@composite(**public, **native_form, samples=samples_of(3), errors=mistakes_of(3))
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints = 0,
                      output_padding: ints = 0, groups: int = 1, dilation: ints = 1) -> Tensor:
     """The transposed convolution of (N, C, D, H, W) or (C, D, H, W) with kernels (C, O / groups, kD, kH, kW)."""

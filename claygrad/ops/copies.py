@@ -12,7 +12,7 @@ import numpy as np
 
 from claygrad.core import (
     DTYPES,
-    LATE,
+    UPCALLS,
     Storage,
     Tensor,
     attach,
@@ -74,7 +74,7 @@ def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: i
 
 def rebuild_sparse(kind: type[Tensor], layout: Any, described: tuple, requires_grad: bool) -> Tensor:
     """A leaf of class `kind` with these indices and values."""
-    made = LATE["sparse_module"]().rebuilt(layout, described)
+    made = UPCALLS["sparse_module"]().rebuilt(layout, described)
     return require_grad(made if kind is Tensor else Tensor._make_subclass(kind, made), requires_grad)
 
 
@@ -110,7 +110,7 @@ def __reduce_ex__(self: Tensor, protocol: int) -> tuple:
             warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
                  "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning")
     if self.layout is not strided:
-        return rebuild_sparse, (type(self), *LATE["sparse_module"]().described(self), self.requires_grad), \
+        return rebuild_sparse, (type(self), *UPCALLS["sparse_module"]().described(self), self.requires_grad), \
             self.__getstate__()
     return rebuild_tensor, _parts(self, self.untyped_storage()), self.__getstate__()
 

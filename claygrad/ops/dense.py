@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import DTYPES, LATE, default_dtype, empty_strided
+from claygrad.core import DTYPES, UPCALLS, default_dtype, empty_strided
 from claygrad.core.dispatch.determinism import initial
 from claygrad.ops._formats import (
     channels_last,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # --- shapes and layouts ------------------------------------------------------------------------------------------
-@composite(short="empty_permuted", method=False, raw=True, samples=lambda t: [t.args((2, 0, 4), (0, 2, 1))],
+@composite(native="empty_permuted", method=False, raw=True, samples=lambda t: [t.args((2, 0, 4), (0, 2, 1))],
            errors=lambda t: [(t.args((2, 3), (0, 0)), RuntimeError, "Duplicate dim not allowed"),
                              (t.args((2, 3), (0,)), RuntimeError,
                               "Number of dimensions in size does not match the length of the physical_layout")])
@@ -212,15 +212,15 @@ def to_dense(input: Tensor, dtype: dtype | None = None, *, masked_grad: bool | N
 def to_sparse(self: Tensor, *args: Any, layout: layout | None = None, blocksize: ints | None = None,
               dense_dim: int | None = None) -> Tensor:
     """The tensor as a sparse one: `to_sparse()`, `to_sparse(sparse_dims)` or in a layout."""
-    return LATE["sparse_module"]().to_sparse(self, *args, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+    return UPCALLS["sparse_module"]().to_sparse(self, *args, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
 
 def _to_layout(name: str, kind: layout, blocks: bool) -> None:
     def method(self: Tensor, blocksize: ints | None = None, dense_dim: int | None = None) -> Tensor:
-        return LATE["sparse_module"]().to_sparse(self, layout=kind, blocksize=blocksize, dense_dim=dense_dim)
+        return UPCALLS["sparse_module"]().to_sparse(self, layout=kind, blocksize=blocksize, dense_dim=dense_dim)
 
     def plain(self: Tensor, dense_dim: int | None = None) -> Tensor:
-        return LATE["sparse_module"]().to_sparse(self, layout=kind, dense_dim=dense_dim)
+        return UPCALLS["sparse_module"]().to_sparse(self, layout=kind, dense_dim=dense_dim)
     made = method if blocks else plain
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"The tensor in the layout {kind.name}."

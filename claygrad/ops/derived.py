@@ -38,7 +38,7 @@ _ISIN = "".join(f" * ({forms}, *, bool assume_unique = False, bool invert = Fals
     "Tensor elements, Number test_element"))
 
 
-@composite(short="isin",
+@composite(native="isin",
            method=False, samples=lambda t: [t.args(t(3, 4, dtype="int64"), t(5, dtype="int64")), t.args(t(3), 1.5)])
 def isin(elements: Any = None, test_elements: Any = None, *, element: Any = None, test_element: Any = None,
          assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:

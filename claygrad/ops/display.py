@@ -4,7 +4,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from claygrad.core import LATE
+from claygrad.core import UPCALLS
 from claygrad.ops._picture import Picture, picture_of
 from claygrad.ops._registry import composite
 
@@ -30,6 +30,7 @@ def _repr_html_(self: Tensor) -> str:
         facts.append("requires grad")
     text = (f'<pre style="margin:0">{escape(repr(self))}</pre>'
             f'<div style="font-size:small;color:gray">{escape(" · ".join(facts))}</div>')
-    if LATE["print_options"]().get("picture") and self.numel() and not self.is_meta and self.layout.name == "strided":
+    picture = UPCALLS["print_options"]().get("picture")
+    if picture and self.numel() and not self.is_meta and self.layout.name == "strided":
         text += picture_of(self)._repr_html_()
     return f"<div>{text}</div>"

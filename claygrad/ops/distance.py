@@ -28,7 +28,7 @@ def cosines(xp, x1: Tensor, x2: Tensor, dim: int, eps: float):
 cosines.rule(x1=missing, x2=missing)
 
 
-@composite(namespace=("torch", "nn.functional"), method=False, short="cosine", parts=(cosines,),
+@composite(namespace=("torch", "nn.functional"), method=False, native="cosine", parts=(cosines,),
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4), -1),
                               t.args(t(3, 4, 2), t(3, 1, 2), 2, 1e-3)],
            errors=lambda t: [(t.args(t(2, 3, dtype="int64"), t(2, 3, dtype="int64")), RuntimeError,

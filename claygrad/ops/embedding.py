@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import LATE
+from claygrad.core import UPCALLS
 from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import tensor_type
@@ -29,7 +29,7 @@ def sparse_rows(values: Tensor, indices: Tensor, rows: int, padding_idx: int, by
     if padding_idx >= 0:
         kept = at != padding_idx
         at, values = at[kept], values[kept]
-    return LATE["sparse_module"]().sparse_coo_tensor(at.unsqueeze(0), values, (rows, values.shape[-1]))
+    return UPCALLS["sparse_module"]().sparse_coo_tensor(at.unsqueeze(0), values, (rows, values.shape[-1]))
 
 
 ROUNDS = 16

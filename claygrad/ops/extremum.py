@@ -120,7 +120,7 @@ def overload_samples(t):
             t.args(t(), 0)]
 
 
-@composite(short="extreme", parts=(max_of_all, max_along), out="pair:" + EXACT, overloads=True, returns=PAIR,
+@composite(native="extreme", parts=(max_of_all, max_along), out="pair:" + EXACT, overloads=True, returns=PAIR,
            samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "max(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -132,7 +132,7 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
 
-@composite(short="extreme", parts=(min_of_all, min_along), out="pair:" + EXACT, overloads=True, returns=PAIR,
+@composite(native="extreme", parts=(min_of_all, min_along), out="pair:" + EXACT, overloads=True, returns=PAIR,
            samples=overload_samples,
            errors=lambda t: [(t.args(t(0)), RuntimeError,
                               "min(): Expected reduction dim to be specified for input.numel() == 0."),
@@ -242,7 +242,7 @@ def nanmedian_along(xp, input: Tensor, dim: int, keepdim: bool):
 nanmedian_along.rule(input=picked)
 
 
-@composite(short="median", parts=(median_of_all, median_along), out=MEDIAN, returns=PAIR,
+@composite(native="median", parts=(median_of_all, median_along), out=MEDIAN, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())],
            errors=lambda t: [(t.args(t(2, 0), 1), IndexError,
                               "median(): Expected reduction dim 1 to have non-zero size.")])
@@ -251,7 +251,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return median_of_all(input) if dim is None else median_along(input, dim, keepdim)
 
 
-@composite(short="median", parts=(nanmedian_of_all, nanmedian_along), out=MEDIAN, returns=PAIR,
+@composite(native="median", parts=(nanmedian_of_all, nanmedian_along), out=MEDIAN, returns=PAIR,
            samples=lambda t: [t.args(t(3, 4)), t.args(far(t, 3, 4), 0), t.args(far(t, 3, 5), 1, True), t.args(t())])
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     """The (lower) median of the elements that are not NaN, or values and indices along `dim`."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def transform(name: str, real_out: bool = False, several: bool = False, two: bool = False,
-              short: str | None = None) -> Callable:
+              native: str | None = None) -> Callable:
     """The options that all transforms share."""
     words = "floating point" if real_out else "complex"
     said = name.replace("fft2", "fftn")
@@ -58,7 +58,7 @@ def transform(name: str, real_out: bool = False, several: bool = False, two: boo
                   "Dimension out of range (expected to be in range of [-2, 1], but got 5)")]
         return [*found, (t.args(t(3, 4), dim=(0, 0)), RuntimeError, "FFT dims must be unique")] if several else found
 
-    return composite(short=short, namespace="fft", method=False, out=True, check_out=check_out, samples=samples,
+    return composite(native=native, namespace="fft", method=False, out=True, check_out=check_out, samples=samples,
                      errors=errors)
 
 
@@ -199,19 +199,19 @@ def _from_hermitian_n(input: Tensor, s: ints | None, dim: ints | None, norm: str
     return fft_c2c(x, tuple(dims[:-1]), scale, False) if len(dims) > 1 else x
 
 
-@transform("fftn", several=True, short="fourier")
+@transform("fftn", several=True, native="fourier")
 def fftn(input: Tensor, s: ints | None = None, dim: ints | None = None, norm: str | None = None) -> Tensor:
     """`fft` along several axes (all, or the last len(s))."""
     return _of_complex_n(input, s, dim, norm, True)
 
 
-@transform("ifftn", several=True, short="fourier")
+@transform("ifftn", several=True, native="fourier")
 def ifftn(input: Tensor, s: ints | None = None, dim: ints | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`."""
     return _of_complex_n(input, s, dim, norm, False)
 
 
-@transform("rfftn", several=True, short="fourier")
+@transform("rfftn", several=True, native="fourier")
 def rfftn(input: Tensor, s: ints | None = None, dim: ints | None = None, norm: str | None = None) -> Tensor:
     """`rfft` along the last of several axes, `fft` along the others."""
     return _from_real_n(input, s, dim, norm)
@@ -235,19 +235,19 @@ def ihfftn(input: Tensor, s: ints | None = None, dim: ints | None = None, norm: 
     return _from_hermitian_n(input, s, dim, norm)
 
 
-@transform("fft2", several=True, two=True, short="fourier")
+@transform("fft2", several=True, two=True, native="fourier")
 def fft2(input: Tensor, s: ints | None = None, dim: ints = (-2, -1), norm: str | None = None) -> Tensor:
     """`fftn` of two axes, the last ones unless said."""
     return _of_complex_n(input, s, dim, norm, True)
 
 
-@transform("ifft2", several=True, two=True, short="fourier")
+@transform("ifft2", several=True, two=True, native="fourier")
 def ifft2(input: Tensor, s: ints | None = None, dim: ints = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`."""
     return _of_complex_n(input, s, dim, norm, False)
 
 
-@transform("rfft2", several=True, two=True, short="fourier")
+@transform("rfft2", several=True, two=True, native="fourier")
 def rfft2(input: Tensor, s: ints | None = None, dim: ints = (-2, -1), norm: str | None = None) -> Tensor:
     """`rfftn` of two axes, the last ones unless said."""
     return _from_real_n(input, s, dim, norm)

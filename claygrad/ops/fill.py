@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claygrad.core import LATE, array_of, default_dtype, into, set_elements
+from claygrad.core import UPCALLS, array_of, default_dtype, into, set_elements
 from claygrad.core import Tensor as TensorType
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
@@ -120,7 +120,7 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
         refuse_pinning(name, pin_memory)
     if layout is not None and layout is not strided:
         if layout is sparse_coo and out is None and (value is None or value == 0):
-            return LATE["sparse_module"]().sparse_coo_tensor(size, dtype=kind, device=device,
+            return UPCALLS["sparse_module"]().sparse_coo_tensor(size, dtype=kind, device=device,
                                                              requires_grad=requires_grad)
         check_layout(name, layout)
     if out is not None:
@@ -134,7 +134,7 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
     return made if out is None and requires_grad is False else finished(name, made, out, requires_grad)
 
 
-@composite(short="zeros", method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
+@composite(native="zeros", method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
            errors=lambda t: [(t.args(-1), RuntimeError, "zeros: Dimension size must be non-negative.")])
 def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
@@ -146,7 +146,7 @@ def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
     return _make("zeros", size, 0, default_dtype(), dtype, out, layout, device, pin_memory, requires_grad)
 
 
-@composite(short="ones", method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
+@composite(native="ones", method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
            errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
 def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
          layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
@@ -156,7 +156,7 @@ def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype
                  requires_grad)
 
 
-@composite(short="full", method=False, samples=lambda t: [t.args((2, 3), 1.5), t.args((2,), 3), t.args((), True)],
+@composite(native="full", method=False, samples=lambda t: [t.args((2, 3), 1.5), t.args((2,), 3), t.args((), True)],
            errors=lambda t: [(t.args((-2,), 1), RuntimeError,
                               "Trying to create tensor with negative dimension -2: [-2]")])
 def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dtype | None = None,
@@ -175,7 +175,7 @@ def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dt
                  requires_grad)
 
 
-@composite(short="empty", method=False, samples=lambda t: [t.args(0, 3), t.args((2, 0))],
+@composite(native="empty", method=False, samples=lambda t: [t.args(0, 3), t.args((2, 0))],
            errors=lambda t: [(t.args(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]")])
 def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -213,7 +213,7 @@ def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layou
     return leaf("empty_strided", initial(made), requires_grad)
 
 
-@composite(short="eye", method=False, samples=lambda t: [t.args(3), t.args(2, 3), t.args(0)],
+@composite(native="eye", method=False, samples=lambda t: [t.args(3), t.args(2, 3), t.args(0)],
            errors=lambda t: [(t.args(-1), RuntimeError, "n must be greater or equal to 0, got -1")])
 def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None,
         layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
@@ -232,7 +232,7 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype
     return finished("eye", made, out, requires_grad)
 
 
-@composite(short="scalar_tensor", method=False, raw=True, samples=lambda t: [t.args(2), t.args(1.5)])
+@composite(native="scalar_tensor", method=False, raw=True, samples=lambda t: [t.args(2), t.args(1.5)])
 def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None = None,
                   device: device | str | None = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
@@ -259,7 +259,7 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
     return leaf(name, initial(made) if value is None else set_to(made, value), requires_grad)
 
 
-@composite(short="zeros_like", method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
+@composite(native="zeros_like", method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
 def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
                memory_format: memory_format | None = preserve_format) -> Tensor:
@@ -267,7 +267,7 @@ def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | No
     return _like("zeros_like", input, 0, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
-@composite(short="ones_like", method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
+@composite(native="ones_like", method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])
 def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
               pin_memory: bool = False, requires_grad: bool = False,
               memory_format: memory_format | None = preserve_format) -> Tensor:
@@ -275,7 +275,7 @@ def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | Non
     return _like("ones_like", input, 1, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
-@composite(short="full_like",
+@composite(native="full_like",
            method=False, samples=lambda t: [t.args(t(2, 3), 1.5), t.args(t(2, 3, dtype="int64"), 2.7)])
 def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, layout: layout | None = None,
               device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -284,7 +284,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, 
     return _like("full_like", input, fill_value, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
-@composite(short="empty_like", method=False, samples=lambda t: [t.args(t(0, 3))])
+@composite(native="empty_like", method=False, samples=lambda t: [t.args(t(0, 3))])
 def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
                memory_format: memory_format | None = preserve_format) -> Tensor:
@@ -300,7 +300,7 @@ def _new(name: str, self: Tensor, size: ints, value: Number | None, dtype: dtype
     return _make(name, size, value, self.dtype, dtype, None, layout, where, pin_memory, requires_grad)
 
 
-@composite(short="new_zeros", function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
+@composite(native="new_zeros", function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
 def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
               layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
@@ -308,7 +308,7 @@ def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: 
     return _new("new_zeros", input, size, 0, dtype, device, requires_grad, layout, pin_memory)
 
 
-@composite(short="new_ones", function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
+@composite(native="new_ones", function=False, varargs="size", samples=lambda t: [t.args(t(2), 2, 3)])
 def new_ones(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
              requires_grad: bool = False,
              layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
@@ -316,7 +316,7 @@ def new_ones(input: Tensor, size: ints, *, dtype: dtype | None = None, device: D
     return _new("new_ones", input, size, 1, dtype, device, requires_grad, layout, pin_memory)
 
 
-@composite(short="new_full", function=False, samples=lambda t: [t.args(t(2), (2, 3), 1.5)])
+@composite(native="new_full", function=False, samples=lambda t: [t.args(t(2), (2, 3), 1.5)])
 def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | None = None, device: Device = None,
              requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "One number in a shape, of this tensor's dtype and device unless others are given."
@@ -325,7 +325,7 @@ def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | No
     return _new("new_full", input, size, fill_value, dtype, device, requires_grad, layout, pin_memory)
 
 
-@composite(short="new_empty", function=False, varargs="size", samples=lambda t: [t.args(t(2), 0, 3)])
+@composite(native="new_empty", function=False, varargs="size", samples=lambda t: [t.args(t(2), 0, 3)])
 def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
               layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
@@ -333,7 +333,7 @@ def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: 
     return _new("new_empty", input, size, None, dtype, device, requires_grad, layout, pin_memory)
 
 
-@composite(short="new_empty_strided", function=False, samples=lambda t: [t.args(t(2), (0, 3), (1, 2))])
+@composite(native="new_empty_strided", function=False, samples=lambda t: [t.args(t(2), (0, 3), (1, 2))])
 def new_empty_strided(input: Tensor, size: ints, stride: ints, dtype: dtype | None = None, device: Device = None,
                       requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
     "An uninitialised tensor with a shape and strides, of this one's dtype and device unless others are given."

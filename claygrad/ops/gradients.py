@@ -4,7 +4,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import LATE, dtype, prefix, take_grads_as
+from claygrad.core import UPCALLS, dtype, prefix, take_grads_as
 from claygrad.core.user_warnings import warn
 from claygrad.ops._registry import METHODS
 
@@ -65,4 +65,4 @@ def _set_volatile(self: Tensor, value: Any) -> None:
 METHODS["grad_dtype"] = property(_grad_dtype, _set_grad_dtype)
 METHODS["_grad_fn"] = property(_grad_fn, _set_grad_fn, _delete_grad_fn)
 METHODS["volatile"] = property(_volatile, _set_volatile)
-LATE["grad_dtype"] = _wanted
+UPCALLS["grad_dtype"] = _wanted

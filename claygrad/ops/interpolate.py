@@ -139,7 +139,7 @@ def refuse_mode(input: Tensor, mode: str) -> None:
                                   f"(got {mode})")
 
 
-@composite(**functional, short="interpolate", parts=(upsample_to, shared_means, mean),
+@composite(**functional, native="interpolate", parts=(upsample_to, shared_means, mean),
            samples=lambda t: [t.args(t(1, 2, 5), 3), t.args(t(1, 2, 4, 3), (6, 5), mode="nearest-exact"),
                               t.args(t(1, 2, 4), 7, mode="linear"), t.args(t(1, 2, 4, 3), (6, 2), mode="bilinear"),
                               t.args(t(1, 2, 4, 3), scale_factor=1.7, mode="bilinear", align_corners=True),

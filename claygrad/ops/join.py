@@ -145,7 +145,7 @@ def _at_least(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
     return [(atleast_1d, atleast_2d, atleast_3d)[ndim - 1](tensor) for tensor in tensors]
 
 
-@composite(short="hstack", method=False, out=True, check_out=_check_out,
+@composite(native="hstack", method=False, out=True, check_out=_check_out,
            samples=lambda t: [t.args([t(2), t(3)]), t.args([t(2, 1), t(2, 3)]), t.args([t(), t()])],
            errors=lambda t: [(t.args([]), RuntimeError, "hstack expects a non-empty TensorList")])
 def hstack(tensors: list[Tensor]) -> Tensor:

@@ -56,7 +56,7 @@ def axes_back(t: Tensor, axes: tuple[int, int], keepdim: bool) -> Tensor:
     return t.unsqueeze(-1).unsqueeze(-1).permute([order.index(i) for i in range(n)])
 
 
-@composite(short="matrix_norm", parts=(vector_norm,), namespace="linalg", method=False, out=EXACT,
+@composite(native="matrix_norm", parts=(vector_norm,), namespace="linalg", method=False, out=EXACT,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(2, 3, 4), "nuc", keepdim=True), t.args(t(2, 3, 4), 2, (0, 1)),
                               t.args(t(3, 4), -2), t.args(t(2, 3, 4), 1, (0, 2), True), t.args(t(3, 4), -inf)],
            errors=lambda t: [(t.args(t(3, 3), "x"), RuntimeError, "linalg.matrix_norm: Order x not supported."),

@@ -136,7 +136,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return cat((powers.new_ones((*x.shape, 1)), powers), -1)
 
 
-@composite(short="vecdot", parts=(vdot,), namespace="linalg", name="vecdot", method=False, out=EXACT,
+@composite(native="vecdot", parts=(vdot,), namespace="linalg", name="vecdot", method=False, out=EXACT,
            samples=lambda t: [t.args(t(3), t(3)), t.args(t(2, 3), t(4, 1, 3)), t.args(t(3, 2), t(3, 2), dim=0)])
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along an axis, x conjugated: sum(conj(x) * y)."""

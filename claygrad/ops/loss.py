@@ -65,7 +65,7 @@ mse_loss_backward.rule(grad_output=lambda g, input, target: mse_loss_backward(g,
                        target=lambda g, grad_output: g * (grad_output * -2))
 
 
-@composite(**functional, short="loss", parts=(squared_error,),
+@composite(**functional, native="loss", parts=(squared_error,),
            samples=lambda t: [*three(t), t.args(*pair(t), weight=t(3, 4, low=0.1))],
            errors=lambda t: [(t.args(t(2), t(2), reduction="x"), ValueError, "x is not a valid value for reduction"),
                              (t.args(t(2), t(2), weight=t(3)), ValueError,
@@ -130,7 +130,7 @@ smooth_l1_loss_backward.rule(
     target=lambda g, grad_output, input, target, beta: -smooth_second(g, grad_output, input, target, beta))
 
 
-@composite(**functional, short="loss", parts=(smooth_error,),
+@composite(**functional, native="loss", parts=(smooth_error,),
            samples=lambda t: [*three(t), t.args(*pair(t), beta=0.3), t.args(*pair(t), beta=0.0)],
            errors=lambda t: [(t.args(t(2), t(2), beta=-1.0), RuntimeError,
                               "smooth_l1_loss does not support negative values for beta.")])
@@ -183,7 +183,7 @@ huber_loss_backward.rule(
     target=lambda g, grad_output, input, target, delta: -huber_second(g, grad_output, input, target, delta))
 
 
-@composite(**functional, short="loss", parts=(huber_error,),
+@composite(**functional, native="loss", parts=(huber_error,),
            samples=lambda t: [*three(t), t.args(*pair(t), delta=0.3), t.args(*pair(t), weight=t(3, 4, low=0.1))],
            errors=lambda t: [(t.args(t(2), t(2), delta=0.0), RuntimeError,
                               "huber_loss does not support non-positive values for delta.")])
@@ -250,7 +250,7 @@ bce_backward.rule(
     target=lambda g, grad_output, input: -g * grad_output / ((1 - input) * input).clamp(min=1e-12))
 
 
-@composite(**functional, short="loss", parts=(bce,),
+@composite(**functional, native="loss", parts=(bce,),
            samples=lambda t: [t.args(t(3, 4, low=0.1, high=0.9), t(3, 4, low=0.1, high=0.9), reduction=r)
                               for r in ("mean", "sum", "none")]
            + [t.args(t(3, 4, low=0.1, high=0.9), t(3, 4, low=0.1, high=0.9),
@@ -316,7 +316,7 @@ bce_logits_backward.rule(grad_output=lambda g, input, target: bce_logits_backwar
                          input=bce_logits_second, target=lambda g, grad_output: g * -grad_output)
 
 
-@composite(**functional, short="loss", parts=(bce_logits,),
+@composite(**functional, native="loss", parts=(bce_logits,),
            samples=lambda t: [*three(t), t.args(*pair(t), weight=t(4, low=0.1, requires_grad=False)),
                               t.args(*pair(t), pos_weight=t(4, low=0.1, requires_grad=False))],
            errors=lambda t: [(t.args(t(2), t(3)), ValueError, "Target size (")])

@@ -143,7 +143,7 @@ def mistakes(t) -> list:
              "expected target dtype to be Long or Byte, but got Float")]
 
 
-@composite(**functional, short="nll", parts=(picked_loss,), samples=examples, errors=lambda t: [
+@composite(**functional, native="nll", parts=(picked_loss,), samples=examples, errors=lambda t: [
     *mistakes(t), (t.args(t(2), t.index((2,), 2)), ValueError, "For 1D input, 1D target must have size 1, but got")])
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100,
@@ -214,7 +214,7 @@ def by_rows(input: Tensor, target: Tensor) -> bool:
             and input.shape[0] == target.shape[0] and input.shape[1] > 0)
 
 
-@composite(**functional, short="cross_entropy", parts=(rows_loss,), errors=mistakes, samples=lambda t: [
+@composite(**functional, native="cross_entropy", parts=(rows_loss,), errors=mistakes, samples=lambda t: [
     *examples(t), t.args(t(3, 4), t.index((3,), 4), label_smoothing=0.1), t.args(t(3, 4), t(3, 4, low=0.1, high=0.9)),
     t.args(t(2, 4, 3), t(2, 4, 3, low=0.1, high=0.9), t(4, low=0.1, requires_grad=False), label_smoothing=0.2,
            reduction="none"),

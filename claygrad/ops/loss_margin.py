@@ -72,7 +72,7 @@ def soft_margin_grad(g, input, target, reduction):
 soft_margin.rule(input=soft_margin_grad, target=constant)
 
 
-@composite(**functional, short="loss", parts=(soft_margin,),
+@composite(**functional, native="loss", parts=(soft_margin,),
            samples=lambda t: [t.args(t(3, 4), signs(t, 3, 4), reduction=r) for r in ("mean", "sum", "none")])
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:

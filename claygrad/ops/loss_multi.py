@@ -106,7 +106,7 @@ def multi_margin_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor
 multi_margin_backward.rule(grad_output=missing, input=missing, target=constant, weight=constant)
 
 
-@composite(**functional, short="multi_margin", parts=(multi_margin,),
+@composite(**functional, native="multi_margin", parts=(multi_margin,),
            samples=lambda t: [t.args(t(3, 4), t.index((3,), 4), reduction=r) for r in ("mean", "sum", "none")]
            + [t.args(t(3, 4), t.index((3,), 4), p=2, margin=0.5, weight=t(4, low=0.1, requires_grad=False)),
               t.args(t(4), t.index((), 4)), t.args(t(4), t.index((1,), 4), reduction="none")],
@@ -188,7 +188,7 @@ def multilabel_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, 
 multilabel_backward.rule(grad_output=missing, input=missing, target=constant)
 
 
-@composite(**functional, short="multilabel", parts=(multilabel_margin,),
+@composite(**functional, native="multilabel", parts=(multilabel_margin,),
            samples=lambda t: [t.args(t(3, 4), t.index((3, 4), 5) - 1, reduction=r) for r in ("mean", "sum", "none")]
            + [t.args(t(4), t.index((4,), 4))],
            errors=lambda t: [(t.args(t(3, 4), t.index((2, 4), 4)), RuntimeError,

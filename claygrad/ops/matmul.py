@@ -72,7 +72,7 @@ def batched(input: Tensor, other: Tensor) -> Tensor:
     return reshaped(a.bmm(b), (*batch, *left[-2:-1][:input.ndim - 1], right[-1]))
 
 
-@composite(short="matmul", out=EXACT, namespace=("torch", "linalg"),
+@composite(native="matmul", out=EXACT, namespace=("torch", "linalg"),
            samples=lambda t: [t.args(t(4), t(4)), t.args(t(3, 4), t(4)), t.args(t(4), t(4, 3)),
                               t.args(t(3, 4), t(4, 2)),
                               t.args(t(2, 3, 4), t(4, 2)), t.args(t(3, 4), t(2, 4, 2)), t.args(t(2, 3, 4), t(4)),
@@ -103,7 +103,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return folded(input, other) if folds(input, other) else batched(input, other)
 
 
-@composite(short="linear", parts=(matmul,), namespace="nn.functional", method=False,
+@composite(native="linear", parts=(matmul,), namespace="nn.functional", method=False,
            samples=lambda t: [t.args(t(3, 4), t(2, 4), t(2)), t.args(t(3, 4), t(2, 4)), t.args(t(4), t(2, 4), t(2)),
                               t.args(t(2, 3, 4), t(2, 4), t(2)), t.args(t(2, 3, 4), t(2, 4)), t.args(t(3, 4), t(4))],
            errors=lambda t: [(t.args(t(1, 2), t(3, 4), t(3)), RuntimeError,
@@ -123,7 +123,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return bias.addmm(input.view((product(batch), features)), weight.t()).view((*batch, weight.shape[0]))
 
 
-@composite(short="inner", out=TENSORDOT,
+@composite(native="inner", out=TENSORDOT,
            samples=lambda t: [t.args(t(4), t(4)), t.args(t(2, 4), t(3, 4)), t.args(t(), t(3)),
                               t.args(t(2, 3, 4), t(4))],
            errors=lambda t: [(t.args(t(3), t(2)), RuntimeError,

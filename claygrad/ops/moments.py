@@ -151,7 +151,7 @@ def moment_samples(t):
             t.args(t(5), 0, correction=0.5, keepdim=True)]
 
 
-@composite(short="moments", parts=(variance,), out=True, samples=moment_samples,
+@composite(native="moments", parts=(variance,), out=True, samples=moment_samples,
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                    "std and var only support floating point and complex dtypes")])
 def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -162,7 +162,7 @@ def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
     return variance(input, dim, keepdim, correction)
 
 
-@composite(short="moments", parts=(deviation,), out=True, samples=moment_samples,
+@composite(native="moments", parts=(deviation,), out=True, samples=moment_samples,
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                    "std and var only support floating point and complex dtypes")])
 def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -173,7 +173,7 @@ def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
     return deviation(input, dim, keepdim, correction)
 
 
-@composite(short="moments", parts=(variance_and_mean,), method=False, samples=moment_samples,
+@composite(native="moments", parts=(variance_and_mean,), method=False, samples=moment_samples,
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                        "var_mean only support floating point and complex dtypes")])
 def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -184,7 +184,7 @@ def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | Non
     return variance_and_mean(input, dim, keepdim, correction)
 
 
-@composite(short="moments", parts=(deviation_and_mean,), method=False, samples=moment_samples,
+@composite(native="moments", parts=(deviation_and_mean,), method=False, samples=moment_samples,
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                                                        "std_mean only support floating point and complex dtypes")])
 def std_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -277,7 +277,7 @@ def norm_gradient(g: Tensor, input: Tensor, ord: float, out: Tensor, dim: Axes, 
 vector_norm.rule(input=norm_gradient)
 
 
-@composite(short="norm", parts=(vector_norm,), out=EXACT,
+@composite(native="norm", parts=(vector_norm,), out=EXACT,
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1, 0), t.args(t(3, 4), "fro", (0, 1), True),
                                         t.args(t(3, 4), dim=1), t.args(t(3, 4), float("inf"))],
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,

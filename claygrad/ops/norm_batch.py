@@ -177,7 +177,7 @@ def result(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest) -> 
     return out if bias is None else out + bias[0]
 
 
-shortly = {"short": "batch_norm", "parts": (per_channel,)}
+native_form = {"native": "batch_norm", "parts": (per_channel,)}
 
 
 def statistics(t) -> tuple:
@@ -189,7 +189,7 @@ def with_all(t) -> list:
             t.args(t(4, 3), t(3), t(3), *statistics(t), False, 0.1, 1e-5)]
 
 
-@composite(method=False, **shortly, samples=with_all)
+@composite(method=False, **native_form, samples=with_all)
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                       running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Tensor, ...]:
     "batch_norm, with the mean and the reciprocal of the standard deviation of every channel (empty in evaluation)."
@@ -200,7 +200,7 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     return normalised(input, weight, bias, running_mean, running_var, training, momentum, eps)[:3]
 
 
-@composite(method=False, **shortly,
+@composite(method=False, **native_form,
            samples=lambda t: [t.args(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5, False)])
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
@@ -216,7 +216,7 @@ def check_batch_size(size: object) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
-@composite(name="batch_norm", namespace="nn.functional", method=False, **shortly,
+@composite(name="batch_norm", namespace="nn.functional", method=False, **native_form,
            samples=lambda t: [t.args(t(4, 3), None, None, t(3), t(3), True),
                               t.args(t(4, 3, 2, 2), None, None, t(3), None, True),
                               t.args(t(4, 3, 2), *statistics(t), t(3), t(3)), t.args(t(4, 3), *statistics(t))],
@@ -279,7 +279,7 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
     return by_instance(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
 
 
-@composite(name="instance_norm", namespace="nn.functional", method=False, short="instance_norm", parts=(per_channel,),
+@composite(name="instance_norm", namespace="nn.functional", method=False, native="instance_norm", parts=(per_channel,),
            samples=lambda t: [t.args(t(2, 3, 4)), t.args(t(2, 3, 2, 2), None, None, t(3), t(3)),
                               t.args(t(2, 3, 2), *statistics(t), use_input_stats=False)],
            errors=lambda t: [(t.args(t(3, 4, 1)), ValueError,

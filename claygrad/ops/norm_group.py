@@ -162,7 +162,7 @@ def group_samples(t) -> list:
     return [t.args(t(2, 4, 3), 2, t(4), t(4)), t.args(t(3, 4), 2), t.args(t(2, 6, 2, 2), 3, t(6), eps=0.1)]
 
 
-@composite(method=False, short="group_norm", parts=(native_group_norm,), samples=group_samples)
+@composite(method=False, native="group_norm", parts=(native_group_norm,), samples=group_samples)
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5, cudnn_enabled: bool = True) -> Tensor:
     "As nn.functional.group_norm."
@@ -171,7 +171,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return normalised(input, num_groups, weight, bias, eps)
 
 
-@composite(name="group_norm", namespace="nn.functional", method=False, short="group_norm",
+@composite(name="group_norm", namespace="nn.functional", method=False, native="group_norm",
            parts=(native_group_norm,), samples=group_samples,
            errors=lambda t: [(t.args(t(3, 4), 3), RuntimeError,
                               "Expected number of channels in input to be divisible by num_groups, but got input of"),

@@ -162,7 +162,7 @@ def layer_norm_mistakes(t) -> list:
              "\"LayerNormKernelImpl\" not implemented for 'Long'")]
 
 
-@composite(method=False, short="layer_norm", parts=(native_layer_norm,), samples=layer_norm_samples,
+@composite(method=False, native="layer_norm", parts=(native_layer_norm,), samples=layer_norm_samples,
            errors=layer_norm_mistakes)
 def layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5, cudnn_enable: bool = True) -> Tensor:
@@ -170,7 +170,7 @@ def layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = No
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
-@composite(name="layer_norm", namespace="nn.functional", method=False, short="layer_norm",
+@composite(name="layer_norm", namespace="nn.functional", method=False, native="layer_norm",
            parts=(native_layer_norm,), samples=layer_norm_samples, errors=layer_norm_mistakes)
 def functional_layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = None,
                           bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
@@ -232,7 +232,7 @@ def rms_second(gs, grad_out, input, normalized_shape, rstd, weight, eps):
             None, None if to_weight is None else to_weight.sum(0).reshape(weight.shape))
 
 
-@composite(method=False, namespace=("torch", "nn.functional"), short="rms_norm", parts=(scaled_by_root,),
+@composite(method=False, namespace=("torch", "nn.functional"), native="rms_norm", parts=(scaled_by_root,),
            samples=lambda t: [t.args(t(3, 4), (4,), t(4)), t.args(t(2, 3, 4), (3, 4)), t.args(t(2, 3), (3,), eps=0.1)],
            errors=lambda t: [(t.args(t(3, 4), (3,)), RuntimeError,
                               "Given normalized_shape=[3], expected input with shape [*3], but got input of"),

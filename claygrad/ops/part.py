@@ -195,7 +195,7 @@ narrow_view.rule(input=lambda g, input_shape, dim, start, length:
                  slice_backward(g, tuple(input_shape), dim, start, start + length, 1))
 
 
-@composite(short="narrow",
+@composite(native="narrow",
            samples=lambda t: [t.args(t(5, 3), 0, 1, 2), t.args(t(5, 3), -1, -2, 1), t.args(t(5), 0, 5, 0)],
            errors=lambda t: [(t.args(t(4), 0, 3, 2), RuntimeError,
                               "start (3) + length (2) exceeds dimension size (4)."),

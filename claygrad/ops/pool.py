@@ -90,7 +90,7 @@ average_back.rule(grad_output=lambda g, kernel, stride, padding, ceil, include, 
 
 # The public forms
 
-shortly = {"short": "avg_pool", "parts": (average,)}
+native_form = {"native": "avg_pool", "parts": (average,)}
 
 
 def run(dims: int, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> Tensor:
@@ -115,7 +115,7 @@ def mistakes(t) -> list:
             (t.args(t(1, 2, 5, 5), 2, divisor_override=0), RuntimeError, "divisor must be not zero")]
 
 
-@composite(namespace=("torch", "nn.functional"), method=False, **shortly, samples=samples_of(1),
+@composite(namespace=("torch", "nn.functional"), method=False, **native_form, samples=samples_of(1),
            errors=lambda t: [(t.args(t(5), 2), RuntimeError, "Expected 2 to 3 dimensions, but got 1-dimensional"),
                              (t.args(t(2, 5), (2, 2)), RuntimeError,
                               "avg_pool1d() argument 'kernel_size' should contain one int (got 2)")])
@@ -134,7 +134,7 @@ def avg_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, pad
                    None).squeeze(-2)
 
 
-@composite(**functional, **shortly, out="exact", errors=mistakes,
+@composite(**functional, **native_form, out="exact", errors=mistakes,
            samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), 2, divisor_override=3)])
 def avg_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
@@ -142,7 +142,7 @@ def avg_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, pad
     return run(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@composite(**functional, **shortly, out="exact",
+@composite(**functional, **native_form, out="exact",
            samples=lambda t: [*samples_of(3)(t), t.args(t(1, 2, 4, 3, 2), 2, divisor_override=3)],
            errors=lambda t: [(t.args(t(1, 2, 5, 5, 5), 7), RuntimeError, "input image (T: 5 H: 5 W: 5) smaller than")])
 def avg_pool3d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,

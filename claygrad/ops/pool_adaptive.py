@@ -132,7 +132,7 @@ shared_means_back.rule(grad_output=lambda g, grad_output_shape, dims: shared_mea
     g, tuple(grad_output_shape[-dims:])))
 
 
-shortly = {"short": "adaptive_avg_pool", "parts": (shared_means, mean)}
+native_form = {"native": "adaptive_avg_pool", "parts": (shared_means, mean)}
 
 
 def sizes_of(input: Tensor, output_size, dims: int, said: str) -> tuple[int, ...]:
@@ -184,14 +184,15 @@ def line_mistakes(t) -> list:
             (t.args(t(1, 2, 5), ()), RuntimeError, "adaptive_")]
 
 
-@composite(namespace=("torch", "nn.functional"), method=False, **shortly, samples=samples_of(1), errors=line_mistakes)
+@composite(namespace=("torch", "nn.functional"), method=False, **native_form, samples=samples_of(1),
+           errors=line_mistakes)
 def adaptive_avg_pool1d(input: Tensor, output_size: ints) -> Tensor:
     """The means of `output_size` windows that share out the last axis of (N, C, L) or (C, L)."""
     n = one_size("adaptive_avg_pool1d", input, output_size)
     return means(2, input.unsqueeze(-2), (1, n)).squeeze(-2)
 
 
-@composite(**functional, **shortly, samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), (None, 3))],
+@composite(**functional, **native_form, samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), (None, 3))],
            errors=lambda t: [(t.args(t(5, 5), 2), RuntimeError, "adaptive_avg_pool2d(): Expected 3D or 4D tensor"),
                              (t.args(t(1, 2, 5, 5), ()), RuntimeError, "adaptive_avg_pool2d: output_size must be 2"),
                              (t.args(t(1, 2, 5, 5), -1), RuntimeError, "adaptive_avg_pool2d: elements of output_size")])
@@ -200,7 +201,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int
     return means(2, input, output_size)
 
 
-@composite(**functional, **shortly, samples=samples_of(3),
+@composite(**functional, **native_form, samples=samples_of(3),
            errors=lambda t: [(t.args(t(5, 5, 5), 2), RuntimeError, "adaptive_avg_pool3d(): Expected 4D or 5D tensor")])
 def adaptive_avg_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int) -> Tensor:
     """The means of `output_size` windows that share out (N, C, D, H, W) or (C, D, H, W)."""
@@ -271,7 +272,7 @@ def maxima_gradient(g, outs, input_shape, size):
 shared_maxima.rule(input=maxima_gradient)
 
 
-shortly_max = {"short": "adaptive_max_pool", "parts": (shared_maxima,)}
+native_max_pool = {"native": "adaptive_max_pool", "parts": (shared_maxima,)}
 
 
 def maxima(dims: int, input, output_size, places: bool):
@@ -291,13 +292,13 @@ def with_places(dims: int):
     return lambda t: [*samples_of(dims)(t), t.args(t(2, 3, *(6, 5, 4)[:dims]), 3, True)]
 
 
-@composite(**functional, **shortly_max, samples=with_places(1), errors=line_mistakes)
+@composite(**functional, **native_max_pool, samples=with_places(1), errors=line_mistakes)
 def adaptive_max_pool1d(input: Tensor, output_size: ints, return_indices: bool = False) -> Tensor:
     """The largest elements of `output_size` windows that share out the last axis, and on request their places."""
     return line_maxima(input, output_size, return_indices)
 
 
-@composite(**functional, **shortly_max, samples=with_places(2),
+@composite(**functional, **native_max_pool, samples=with_places(2),
            errors=lambda t: [(t.args(t(5, 5), 2), RuntimeError, "adaptive_max_pool2d(): Expected 3D or 4D tensor"),
                              (t.args(t(1, 2, 5, 5), -1), RuntimeError, "Trying to create tensor with negative")])
 def adaptive_max_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int,
@@ -306,7 +307,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int
     return maxima(2, input, output_size, return_indices)
 
 
-@composite(**functional, **shortly_max, samples=with_places(3),
+@composite(**functional, **native_max_pool, samples=with_places(3),
            errors=lambda t: [(t.args(t(5, 5, 5), 2), RuntimeError, "adaptive_max_pool3d(): Expected 4D or 5D tensor")])
 def adaptive_max_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int,
                         return_indices: bool = False) -> Tensor:
@@ -314,27 +315,27 @@ def adaptive_max_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int
     return maxima(3, input, output_size, return_indices)
 
 
-@composite(namespace="torch", method=False, **shortly_max, name="adaptive_max_pool1d", samples=samples_of(1))
+@composite(namespace="torch", method=False, **native_max_pool, name="adaptive_max_pool1d", samples=samples_of(1))
 def plain_adaptive_max_pool1d(input: Tensor, output_size: ints) -> tuple[Tensor, Tensor]:
     """The largest elements of `output_size` windows that share out the last axis, and their places."""
     return line_maxima(input, output_size, True)
 
 
-@composite(**functional, **shortly_max, samples=samples_of(1))
+@composite(**functional, **native_max_pool, samples=samples_of(1))
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: ints,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """As adaptive_max_pool1d, always with the places."""
     return line_maxima(input, output_size, True)
 
 
-@composite(**functional, **shortly_max, samples=samples_of(2))
+@composite(**functional, **native_max_pool, samples=samples_of(2))
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: tuple[int | None, ...] | int,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """As adaptive_max_pool2d, always with the places."""
     return maxima(2, input, output_size, True)
 
 
-@composite(**functional, **shortly_max, samples=samples_of(3))
+@composite(**functional, **native_max_pool, samples=samples_of(3))
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: tuple[int | None, ...] | int,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """As adaptive_max_pool3d, always with the places."""

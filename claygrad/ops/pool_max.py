@@ -89,7 +89,7 @@ maxima_at.rule(input=lambda g, outs, input_shape, kernel: maxima_back(g, outs[1]
 
 # The public forms
 
-shortly = {"short": "max_pool", "parts": (maxima, maxima_at)}
+native_form = {"native": "max_pool", "parts": (maxima, maxima_at)}
 
 def run(dims: int, input, kernel_size, stride, padding, dilation, ceil_mode, places: bool):
     name = f"max_pool{dims}d"
@@ -186,56 +186,56 @@ def line_mistakes(t) -> list:
             (t.args(t(1, 2, 5), (2, 2)), RuntimeError, "max_pool1d() kernel_size must be an int, list of ints or")]
 
 
-@composite(**functional, **shortly, samples=with_places(samples_of(1)), errors=line_mistakes)
+@composite(**functional, **native_form, samples=with_places(samples_of(1)), errors=line_mistakes)
 def max_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, L) or (C, L), and on request their places."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**functional, **shortly, samples=with_places(samples_of(2)), errors=mistakes)
+@composite(**functional, **native_form, samples=with_places(samples_of(2)), errors=mistakes)
 def max_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, H, W) or (C, H, W), and on request their places."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**functional, **shortly, samples=with_places(samples_of(3)))
+@composite(**functional, **native_form, samples=with_places(samples_of(3)))
 def max_pool3d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and on request their places."""
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**plain, **shortly, name="max_pool1d", samples=samples_of(1), errors=line_mistakes)
+@composite(**plain, **native_form, name="max_pool1d", samples=samples_of(1), errors=line_mistakes)
 def plain_max_pool1d(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                      ceil_mode: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, L) or (C, L)."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-@composite(**plain, **shortly, name="max_pool2d", samples=samples_of(2), errors=mistakes)
+@composite(**plain, **native_form, name="max_pool2d", samples=samples_of(2), errors=mistakes)
 def plain_max_pool2d(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                      ceil_mode: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, H, W) or (C, H, W)."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-@composite(**plain, **shortly, name="max_pool3d", samples=samples_of(3))
+@composite(**plain, **native_form, name="max_pool3d", samples=samples_of(3))
 def plain_max_pool3d(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                      ceil_mode: bool = False) -> Tensor:
     """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W)."""
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
-@composite(**plain, **shortly, samples=samples_of(1))
+@composite(**plain, **native_form, samples=samples_of(1))
 def max_pool1d_with_indices(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                             ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of windows of (N, C, L) or (C, L), and their places."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@composite(**functional, **shortly, name="max_pool1d_with_indices", samples=samples_of(1))
+@composite(**functional, **native_form, name="max_pool1d_with_indices", samples=samples_of(1))
 def functional_max_pool1d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
@@ -243,7 +243,7 @@ def functional_max_pool1d_at(input: Tensor, kernel_size: ints, stride: ints | No
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@composite(**functional, **shortly, name="max_pool2d_with_indices", samples=samples_of(2))
+@composite(**functional, **native_form, name="max_pool2d_with_indices", samples=samples_of(2))
 def functional_max_pool2d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
@@ -251,7 +251,7 @@ def functional_max_pool2d_at(input: Tensor, kernel_size: ints, stride: ints | No
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-@composite(**functional, **shortly, name="max_pool3d_with_indices", samples=samples_of(3))
+@composite(**functional, **native_form, name="max_pool3d_with_indices", samples=samples_of(3))
 def functional_max_pool3d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:

@@ -292,7 +292,7 @@ def slopes(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tupl
     return slope.sum(-2) if needs[0] else None, -slope.sum(-3) if needs[1] else None
 
 
-@composite(method=False, short="cdist", parts=(direct,),
+@composite(method=False, native="cdist", parts=(direct,),
            samples=lambda t: [t.args(t(3, 4), t(2, 4)), t.args(t(2, 3, 4), t(2, 2, 4), 1.0),
                        t.args(t(3, 4), t(2, 4), float("inf")), t.args(t(3, 4), t(2, 4), 3.0), t.args(t(28, 2), t(2, 2)),
                        t.args(t(2, 3, 4), t(2, 4), 2.0, "use_mm_for_euclid_dist"),

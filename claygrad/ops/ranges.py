@@ -131,7 +131,8 @@ def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
     return out
 
 
-@composite(short="arange", method=False, raw=True, samples=lambda t: [t.args(5), t.args(1, 2.5, 0.1), t.args(5, 0, -2)],
+@composite(native="arange", method=False, raw=True,
+           samples=lambda t: [t.args(5), t.args(1, 2.5, 0.1), t.args(5, 0, -2)],
            errors=lambda t: [(t.args(5, 1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
                              (t.args(0, 1, 0), RuntimeError, "step must be nonzero"),
                              (t.args(2**62), RuntimeError, "Storage size calculation overflowed with sizes=[46116860")])
@@ -278,7 +279,7 @@ def _between(start: Any, end: Any, steps: int, kind: dtype) -> np.ndarray:
     return np.concatenate(parts).astype(kind.numpy)
 
 
-@composite(short="linspace",
+@composite(native="linspace",
            method=False, raw=True, samples=lambda t: [t.args(0, 1, 5), t.args(-3, 10, 7), t.args(2, 3, 1)],
            errors=lambda t: [(t.args(0, 1, -1), RuntimeError, "number of steps must be non-negative")])
 def linspace(start: Number, end: Number, steps: int | None = None, *, out: Tensor | None = None,
@@ -329,7 +330,7 @@ def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.nd
         return array.astype(kind.numpy)
 
 
-@composite(short="logspace",
+@composite(native="logspace",
            method=False, raw=True, samples=lambda t: [t.args(0, 2, 5), t.args(-1, 3, 4, 2.0), t.args(1, 3, 1)],
            errors=lambda t: [(t.args(0, 1, -1), RuntimeError, "number of steps must be non-negative")])
 def logspace(start: Number, end: Number, steps: int | None = None, base: float = 10.0, *, out: Tensor | None = None,
@@ -374,7 +375,7 @@ def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: An
     return leaf(name, wrap_on(places, where), requires_grad)
 
 
-@composite(short="tril_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
+@composite(native="tril_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
            errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
                  layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
@@ -382,7 +383,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     return _triangle("tril_indices", row, col, offset, True, dtype, device, layout, pin_memory, requires_grad)
 
 
-@composite(short="triu_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
+@composite(native="triu_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
            errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
                  layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:

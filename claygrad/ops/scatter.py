@@ -224,7 +224,7 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
     return for_input, None, filled_to(for_src, src.shape)
 
 
-@composite(short="take_along", out="exact", samples=lambda t: [t.args(t(3, 4), t.index((3, 2), 4), 1),
+@composite(native="take_along", out="exact", samples=lambda t: [t.args(t(3, 4), t.index((3, 2), 4), 1),
                                            t.args(t(3, 4), t.index((1, 4), 3), 0),
                                        t.args(t(3, 4), t.index((5,), 12))],
            errors=lambda t: [(t.args(t(3, 4), t.index((3,), 4), 1), RuntimeError,

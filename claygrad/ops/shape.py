@@ -44,7 +44,7 @@ def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_f
 clone.rule(input=lambda g: g)
 
 
-@composite(short="contiguous",
+@composite(native="contiguous",
            function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
     "The tensor itself if its elements lie in row-major order (or in the memory format), else a copy that does."

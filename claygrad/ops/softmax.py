@@ -108,7 +108,7 @@ def softmax_samples(t):
     return [t.args(t(3, 4), 1), t.args(t(3, 4), 0), t.args(t(2, 3, 4), -2), t.args(t(), 0), t.args(t(0, 3), 1)]
 
 
-@composite(short="softmax", namespace=("torch", "special"), samples=softmax_samples,
+@composite(native="softmax", namespace=("torch", "special"), samples=softmax_samples,
            errors=lambda t: [(t.args(t(3, dtype="int64"), 0), NotImplementedError,
                               "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'"),
                              (t.args(t(2, 3), 2), IndexError,
@@ -118,7 +118,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return normalise(input if dtype is None else input.to(dtype), dim)
 
 
-@composite(short="log_softmax", namespace=("torch", "special"), samples=softmax_samples,
+@composite(native="log_softmax", namespace=("torch", "special"), samples=softmax_samples,
            errors=lambda t: [(t.args(t(3, dtype="int64"), 0), NotImplementedError,
                               "\"log_softmax_lastdim_kernel_impl\" not implemented for 'Long'")])
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:

@@ -103,7 +103,7 @@ def _split(tensor: Tensor, size: object, dim: int) -> tuple[Tensor, ...]:
     return split_evenly(tensor, size, dim)
 
 
-@composite(short="split",
+@composite(native="split",
            method=False, samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 3), [1, 2], 1), t.args(t(0, 3), 2)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
                              (t.args(t(4), -1), RuntimeError, "split expects split_size be non-negative")])
@@ -112,13 +112,13 @@ def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0) -> tuple
     return _split(tensor, split_size_or_sections, dim)
 
 
-@composite(short="split", name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
+@composite(native="split", name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
 def split_method(input: Tensor, split_size: object, dim: int = 0) -> tuple[Tensor, ...]:
     "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
     return _split(input, split_size, dim)
 
 
-@composite(short="chunk", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1), t.args(t(0, 3), 2)],
+@composite(native="chunk", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1), t.args(t(0, 3), 2)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0"),
                              (t.args(t(), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor")])
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -178,7 +178,7 @@ def _where(name: str, given: object) -> object:
     return given
 
 
-@composite(short="tensor_split",
+@composite(native="tensor_split",
            samples=lambda t: [t.args(t(7, 2), 3), t.args(t(7, 2), (1, 5)), t.args(t(2, 7), (-2, 9), 1),
                               t.args(t(2), 4)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "number of sections must be larger than 0, got 0"),
@@ -206,7 +206,7 @@ def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: in
     return _split_at(input, where, dim)
 
 
-@composite(short="fixed_split", samples=lambda t: [t.args(t(4, 6), 2), t.args(t(6), (1, 4))],
+@composite(native="fixed_split", samples=lambda t: [t.args(t(4, 6), 2), t.args(t(6), (1, 4))],
            errors=lambda t: [(t.args(t(), 1), RuntimeError,
                               "torch.hsplit requires a tensor with at least 1 dimension")])
 def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
@@ -216,7 +216,7 @@ def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
                         min(max(input.ndim - 1, 0), 1), 1)
 
 
-@composite(short="fixed_split", samples=lambda t: [t.args(t(4, 6), 2), t.args(t(4, 6), (1, 3))],
+@composite(native="fixed_split", samples=lambda t: [t.args(t(4, 6), 2), t.args(t(4, 6), (1, 3))],
            errors=lambda t: [(t.args(t(4), 2), RuntimeError,
                               "torch.vsplit requires a tensor with at least 2 dimension")])
 def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
@@ -225,7 +225,7 @@ def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
     return _split_fixed("vsplit", input, _first_given(indices_or_sections, indices, sections), 0, 2)
 
 
-@composite(short="fixed_split", samples=lambda t: [t.args(t(2, 3, 4), 2), t.args(t(2, 3, 4), (1, 3))],
+@composite(native="fixed_split", samples=lambda t: [t.args(t(2, 3, 4), 2), t.args(t(2, 3, 4), (1, 3))],
            errors=lambda t: [(t.args(t(4, 6), 2), RuntimeError,
                               "torch.dsplit requires a tensor with at least 3 dimension")])
 def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,

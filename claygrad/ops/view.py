@@ -133,7 +133,7 @@ def unsafe_view(xp, input: Tensor, size: ints):
 unsafe_view.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
 
-@composite(short="reshape", varargs="shape",
+@composite(native="reshape", varargs="shape",
            samples=lambda t: [t.args(t(2, 6), (3, 4)), t.args(t(2, 6).t(), (4, 3)), t.args(t(2, 3).t(), (3, 2)),
                               t.args(t(), (1,))],
            errors=lambda t: [(t.args(t(3), (2,)), RuntimeError, "shape '[2]' is invalid for input of size 3")])
@@ -196,13 +196,13 @@ def transpose(input: Tensor, dim0: int, dim1: int):
 transpose.rule(input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
 
 
-@composite(short="swap", samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
+@composite(native="swap", samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     "Another name of `transpose`."
     return transpose(input, axis0, axis1)
 
 
-@composite(short="swap", samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
+@composite(native="swap", samples=lambda t: [t.args(t(2, 3, 4), 0, 2)])
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     "Another name of `transpose`."
     return transpose(input, dim0, dim1)
@@ -333,7 +333,7 @@ def unsqueeze(input: Tensor, dim: int):
 unsqueeze.rule(input=lambda g, dim: g.squeeze(dim))
 
 
-@composite(short="flatten",
+@composite(native="flatten",
            samples=lambda t: [t.args(t(2, 3, 4)), t.args(t(2, 3, 4), 1), t.args(t(2, 3, 4), 0, 1), t.args(t()),
                               t.args(t(2, 3).t())],
            errors=lambda t: [(t.args(t(2, 3), 1, 0), RuntimeError,
@@ -353,7 +353,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:start], geometry.product(shape[start:end + 1]), *shape[end + 1:]))
 
 
-@composite(short="unflatten", samples=lambda t: [t.args(t(2, 6), 1, (2, 3)), t.args(t(2, 6), -1, (-1, 3))],
+@composite(native="unflatten", samples=lambda t: [t.args(t(2, 6), 1, (2, 3)), t.args(t(2, 6), -1, (-1, 3))],
            errors=lambda t: [(t.args(t(2, 6), 1, (2, 4)), RuntimeError,
                               "unflatten: Provided sizes [2, 4] don't multiply up"),
                              (t.args(t(2, 6), 1, ()), RuntimeError, "unflatten: sizes must be non-empty")])
@@ -398,7 +398,7 @@ def detach(input: Tensor) -> Tensor:
     return input.detach()
 
 
-@composite(short="movedim", names=("moveaxis",),
+@composite(native="movedim", names=("moveaxis",),
            samples=lambda t: [t.args(t(2, 3, 4), 0, 2), t.args(t(2, 3, 4), (0, 1), (-1, 0)), t.args(t(), 0, 0)],
            errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
                               "movedim: repeated dim in `source` ([0, 0])")])
@@ -423,7 +423,7 @@ def movedim(input: Tensor, source: ints, destination: ints) -> Tensor:
     return permute(input, tuple(moved[i] if i in moved else next(rest) for i in range(input.ndim)))
 
 
-@composite(short="broadcast_tensors", method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
+@composite(native="broadcast_tensors", method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
            errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (3)")])
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:

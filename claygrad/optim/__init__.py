@@ -1,5 +1,5 @@
 """Optimizers: `torch.optim`."""
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.optim import _functional as _functional
 from claygrad.optim import lr_scheduler, swa_utils
 from claygrad.optim._adafactor import Adafactor
@@ -42,4 +42,4 @@ __all__ = [
     "swap_in_optimizer_params_and_state",
 ]
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from claygrad._legacy import typename
 from claygrad.core import RemovableHandle, Tensor, default_dtype, dtype, float32, float64
-from claygrad.core.cpython.leaving import guard
+from claygrad.core.cpython.entry_points import guard
 from claygrad.core.graph.modes import get_grad_enabled, set_grad_enabled_flag
 from claygrad.core.sparse_tensor import sparse_tensors_exist
 from claygrad.core.user_warnings import warn

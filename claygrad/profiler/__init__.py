@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claygrad._late import late
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.profiler._events import DeviceType, EventList, FunctionEvent, FunctionEventAvg
 from claygrad.profiler._marks import kineto_available, record_function
 from claygrad.profiler._profile import (
@@ -32,4 +32,4 @@ __all__ = [
 
 __getattr__ = late(__name__)
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

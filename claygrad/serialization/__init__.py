@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import numpy
 
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad import cuda
 from claygrad.core import DTYPES, Storage, array_of, device, dtype, empty, host_array, on_storage, parse_device, wrap
 from claygrad.serialization._archive import Reader, Writer, buffered, replacing
@@ -262,4 +262,4 @@ def _unsaid() -> str:
         return sys.byteorder
     return "big" if _endianness is LoadEndianness.BIG else "little"
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

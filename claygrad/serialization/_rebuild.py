@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from claygrad.core import DTYPES, LATE, Size, Storage, Tensor, device, dtype, empty_strided, on_storage
+from claygrad.core import DTYPES, UPCALLS, Size, Storage, Tensor, device, dtype, empty_strided, on_storage
 from claygrad.nn.parameter import Parameter
 from claygrad.ops import _formats
 from claygrad.serialization._names import DTYPE_OF, Kind, Typed
@@ -118,7 +118,7 @@ def rebuild_sparse(layout: Any, described: Any) -> Tensor:
         raise pickle.UnpicklingError(f"a sparse tensor is said to be made of {reprlib.repr(described)}")
     if not all(_whole(tuple(one)) is not None for one in described if isinstance(one, (Size, tuple))):
         raise pickle.UnpicklingError("sizes are whole numbers")
-    made: Tensor = LATE["sparse_module"]().rebuilt(layout, described)
+    made: Tensor = UPCALLS["sparse_module"]().rebuilt(layout, described)
     return made
 
 

@@ -6,7 +6,7 @@ import pickle
 from collections import OrderedDict
 from typing import Any
 
-from claygrad.core import DTYPES, LATE, Size, Storage, Tensor, device, dtype
+from claygrad.core import DTYPES, UPCALLS, Size, Storage, Tensor, device, dtype
 from claygrad.nn.parameter import Parameter
 from claygrad.ops._formats import layout, memory_format, strided
 from claygrad.serialization._names import KIND_OF, Name, Typed, named, plain_state, rebuilding
@@ -75,7 +75,7 @@ def reduced(tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
             return rebuilding("_rebuild_parameter_with_state"), (*parts, state)
         return rebuilding("_rebuild_parameter"), parts
     if tensor.layout is not strided:
-        function, arguments = rebuilding("_rebuild_sparse_tensor"), LATE["sparse_module"]().described(tensor)
+        function, arguments = rebuilding("_rebuild_sparse_tensor"), UPCALLS["sparse_module"]().described(tensor)
         return function, arguments
     shape, strides = tuple(tensor.shape), tensor.stride()
     if tensor.device.type == "meta":

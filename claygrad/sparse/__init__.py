@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.sparse import _arithmetic, _products
 from claygrad.sparse._make import (
     check_sparse_tensor_invariants,
@@ -99,4 +99,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'claygrad.sparse' has no attribute '{name}'\n  {_NOT_THERE[name]}", name=name)
     raise AttributeError(f"module 'claygrad.sparse' has no attribute '{name}'", name=name)
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

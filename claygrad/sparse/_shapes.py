@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import LATE, parse_device, promote_types, refuse_unwritable
+from claygrad.core import UPCALLS, parse_device, promote_types, refuse_unwritable
 from claygrad.core.sparse_tensor import Parts, parts, replace
 from claygrad.ops._formats import strided
 from claygrad.ops._geometry import sizes, text
@@ -235,7 +235,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     return x
 
 
-LATE["sparse[]"] = getitem
+UPCALLS["sparse[]"] = getitem
 
 
 # --- joined ----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import LATE, op_named, refuse_unwritable
+from claygrad.core import UPCALLS, op_named, refuse_unwritable
 from claygrad.core.sparse_tensor import parts, relabel, replace
 from claygrad.ops._geometry import text
 from claygrad.sparse._parts import NAMES, coalesced, entries, is_sparse, recorded, with_values
@@ -114,4 +114,4 @@ def no_view(target: Any, key: Any, value: Any) -> None:
     raise refusal("copy_" if is_sparse(value) and not is_sparse(target) else "index_put_", [target, value])
 
 
-LATE.update({"sparse": run, "sparse_": run_in_place, "sparse[]=": no_view})
+UPCALLS.update({"sparse": run, "sparse_": run_in_place, "sparse[]=": no_view})

@@ -6,7 +6,7 @@ import importlib
 import threading
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core import LATE, Tensor, default_dtype
+from claygrad.core import UPCALLS, Tensor, default_dtype
 from claygrad.core.data.device import parse_device
 from claygrad.core.graph.intercept import begin_reason, end_reason, has_dispatch, set_modes, switch_dispatch
 from claygrad.core.overrides import _disabled_torch_dispatch_impl
@@ -213,7 +213,7 @@ def _detach(x: Tensor) -> Tensor | None:
     if not _stack() and not has_dispatch(type(x)):
         return None
     packet = importlib.import_module("claygrad.library._operators").ops.aten.detach
-    made: Tensor = LATE["unrecorded"](lambda: _ask(packet.default, (x,), {}))
+    made: Tensor = UPCALLS["unrecorded"](lambda: _ask(packet.default, (x,), {}))
     return made
 
 
@@ -248,7 +248,7 @@ def _make(function: Any, takes_none: bool, args: list[Any], kwargs: dict[str, An
     func = _overloads().factory_overload(function)
     if func is None:
         return None
-    result = LATE["unrecorded"](lambda: _ask(func, tuple(args), dict(kwargs)))
+    result = UPCALLS["unrecorded"](lambda: _ask(func, tuple(args), dict(kwargs)))
     if kwargs.get("requires_grad") and not result.requires_grad:
         result.requires_grad_()
     return result
@@ -330,4 +330,4 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
     return out
 
 
-LATE.update(torch_dispatch=_answer, detach=_detach, local_scalar=_local_scalar, dispatched_make=_make)
+UPCALLS.update(torch_dispatch=_answer, detach=_detach, local_scalar=_local_scalar, dispatched_make=_make)

@@ -16,7 +16,7 @@ from claygrad.autograd import Function, backward
 from claygrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad
 from claygrad.autograd.graph import saved_tensors_hooks
 from claygrad.core import Tensor, current_run, empty, float32
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.graph.engine import run_has_inputs
 from claygrad.core.graph.handles import Placeholder
 from claygrad.core.graph.saved_values import keep, kept
@@ -470,4 +470,4 @@ def _checkpoint(function: Callable[..., Any], preserve: bool, context_fn: Callab
 
 __getattr__ = late(__name__)
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

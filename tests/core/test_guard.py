@@ -45,9 +45,9 @@ def asked() -> dict[tuple[bool, str], list[Op]]:
     for said in REGISTRY.values():
         op = said.op
         if isinstance(op, Op):
-            for word in ("kernel", "geometry", "short"):
+            for word in ("kernel", "geometry", "native"):
                 if op.info.get(word):
-                    out.setdefault((word == "short", op.info[word]), []).append(op)
+                    out.setdefault((word == "native", op.info[word]), []).append(op)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Names that are not there: the nearest one, at the doors; other people's errors stay as they are."""
+"""Names that are not there: the nearest one, at the entry points; other people's errors stay as they are."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import pytest
 
 import claygrad as torch
 from claygrad import nn
-from claygrad.core.cpython.leaving import guard
+from claygrad.core.cpython.entry_points import guard
 
 CORE = Path(__file__).parents[2] / "claygrad" / "core"
 
@@ -74,7 +74,7 @@ class Asks(nn.Module):
         return x.trasnpose(0, 1)
 
 
-DOORS = {
+ENTRY_POINTS = {
     "operation": lambda: torch.zeros(3).view(5),
     "function": lambda: torch.nn.functional.linear(torch.ones(2, 3), torch.ones(2, 2)),
     "operator": lambda: torch.ones(2, 3) @ torch.ones(2, 3),
@@ -104,10 +104,10 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_no_door_shows_a_frame(door: str):
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_no_entry_point_shows_a_frame(entry: str):
     with pytest.raises(Exception) as caught:
-        DOORS[door]()
+        ENTRY_POINTS[entry]()
     error: BaseException | None = caught.value
     while error is not None:
         files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
@@ -116,16 +116,16 @@ def test_no_door_shows_a_frame(door: str):
 
 
 @pytest.mark.parametrize("times", [1, 40])       # CPython runs what is called often in other ways: Note [Guarded functions]
-@pytest.mark.parametrize("door", sorted(set(DOORS) - {"name of the package", "method of a tensor in a model"}))
-def test_every_door_names_the_line(door: str, times: int):
+@pytest.mark.parametrize("entry", sorted(set(ENTRY_POINTS) - {"name of the package", "method of a tensor in a model"}))
+def test_every_entry_point_names_the_line(entry: str, times: int):
     for _ in range(times):
         with pytest.raises(Exception) as caught:
-            DOORS[door]()
-    line = DOORS[door].__code__.co_firstlineno
+            ENTRY_POINTS[entry]()
+    line = ENTRY_POINTS[entry].__code__.co_firstlineno
     assert f"\n  at {__file__}:{line}, in <lambda>" in str(caught.value)
 
 
-# What a door must leave as it is
+# What an entry point must leave as it is
 
 def test_an_error_of_the_users_own_keeps_its_text():
     class Odd(nn.Module):
@@ -210,7 +210,7 @@ def test_guarded_functions_come_and_go():
 
 
 def test_methods_that_catch_are_no_doors():
-    """Cython lets go of a traceback without looking whether there is one where it catches: leaving.h."""
+    """Cython lets go of a traceback without looking whether there is one where it catches: entry_points.h."""
     found = set()
     for path in CORE.glob("*.pyx"):
         owner = None

@@ -1,4 +1,4 @@
-"""The native kernels through their C door, and what the tests of them share."""
+"""The native kernels through their C interface, and what the tests of them share."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def library_path() -> Path:
 
 
 class Kernels:
-    """The door of kernels/platform/test_api.cpp, and the kernels as functions of arrays."""
+    """The C interface of kernels/platform/test_api.cpp, and the kernels as functions of arrays."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Module calls and attributes in C give what the Python methods give (Note [Quick modules])."""
+"""Module calls and attributes in C give what the Python methods give (Note [Native module calls])."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import claygrad
-from claygrad.core.graph.module_call import quicken
+from claygrad.core.graph.module_call import use_native_call
 from claygrad.nn import Module, Parameter, Sequential
 from claygrad.nn.modules import _calling
 from claygrad.nn.modules._calling import CALL_HOOKS
@@ -145,7 +145,7 @@ def test_patching_module_itself_reaches_all_classes():
     assert m(1) == ((1,), {})
     classes = [Module]
     for cls in classes:                                 # quick again, for the tests after this one
-        quicken(cls)
+        use_native_call(cls)
         classes += cls.__subclasses__()
     assert m(1) == ((1,), {})
 

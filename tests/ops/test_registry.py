@@ -31,8 +31,8 @@ def with_its_own_arguments(*args):
     (op(kernel="nobody"), elementwise),
     (view(geometry="nobody"), of_a_tensor),
     (view(multi=True, geometry="nobody"), of_a_tensor),
-    (composite(short="nobody"), of_a_tensor),
-    (composite(short="nobody"), with_its_own_arguments),
+    (composite(native="nobody"), of_a_tensor),
+    (composite(native="nobody"), with_its_own_arguments),
 ], ids=["pointwise", "reduction", "op", "view", "pieces", "composite", "factory"])
 def test_a_name_that_nobody_offers_is_refused(declare, fn):
     with pytest.raises(TypeError, match=r"nobody offers .*'nobody'"):
@@ -43,9 +43,9 @@ def test_a_name_that_nobody_offers_is_refused(declare, fn):
 @pytest.mark.parametrize(("declare", "fn"), [
     (op(kernel="exp"), elementwise),                        # of elements, each for itself
     (reduction(kernel="flatten"), over_axes),               # of a composite
-    (composite(short="flip"), of_a_tensor),                 # of an operation
-    (composite(short="zeros"), of_a_tensor),                # of a factory
-    (composite(short="flatten"), with_its_own_arguments),   # of a composite that has its arguments bound
+    (composite(native="flip"), of_a_tensor),                 # of an operation
+    (composite(native="zeros"), of_a_tensor),                # of a factory
+    (composite(native="flatten"), with_its_own_arguments),   # of a composite that has its arguments bound
 ], ids=["elements", "composite", "operation", "factory", "bound"])
 def test_a_name_offered_to_another_kind_is_refused(declare, fn):
     with pytest.raises(TypeError, match="nobody offers"):

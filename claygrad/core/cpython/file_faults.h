@@ -1,7 +1,7 @@
 /* Note [Files that shrink]
-   Pages of a file that somebody else cuts short are gone, and who touches them is killed by SIGBUS. For mapped files the signal is
-   caught: zeros take the place of what is lost, so that the loop which touched it can end, and an exception is raised as soon as
-   Python runs again in the main thread. Faults elsewhere go to whoever had the signal before. */
+   If another process truncates a mapped file, reading the lost pages raises SIGBUS, which kills the process. For mapped files the
+   signal is caught: the lost pages are replaced by zeros, so that the running loop can end, and an exception is raised as soon as
+   Python runs again in the main thread. Faults at other addresses go to the former handler of the signal. */
 #pragma once
 #include <Python.h>
 
@@ -15,10 +15,10 @@ static void clay_unguard(char* ptr) {}
 
 enum { CLAY_GUARDED = 4096 };
 
-static struct { char *begin, *end; } clay_guarded[CLAY_GUARDED];       /* begin NULL: free. Written with the interpreter lock held. */
+static struct { char *begin, *end; } clay_guarded[CLAY_GUARDED];       /* An entry with begin == NULL is free. Written with the interpreter lock held. */
 static struct sigaction clay_before;
 static size_t clay_page = 0;
-static char clay_to_be_told = 0;                /* once, however many threads have met it */
+static char clay_to_be_told = 0;                /* reported once, even if several threads met it */
 
 static int clay_tell_of_loss(void*) {
     __atomic_store_n(&clay_to_be_told, 0, __ATOMIC_SEQ_CST);
@@ -37,7 +37,7 @@ static void clay_on_fault(int number, siginfo_t* info, void*) {
         if (!__atomic_exchange_n(&clay_to_be_told, 1, __ATOMIC_SEQ_CST)) Py_AddPendingCall(clay_tell_of_loss, NULL);
         return;
     }
-    sigaction(number, &clay_before, NULL);      /* not ours: it happens again, and the former handler sees it */
+    sigaction(number, &clay_before, NULL);      /* not a mapped file: the fault repeats, and the former handler gets it */
 }
 
 static void clay_guard(char* ptr, int64_t size) {

@@ -20,10 +20,10 @@ static int clay_traverse(PyObject* o, visitproc visit, void* arg) {
     return clay_traverse_fields(o, visit, arg);
 }
 
-/* Instead of Cython's __dealloc__, which saves and restores the error state around a call for every tensor. What the __dict__
-   and .grad hold may run Python code when it dies: before that the tensor leaves the collector, which would otherwise find it
-   with a count of 0 and free it a second time, and its weak references, whose callbacks come before everything else. A class
-   made by Python tracks the object again before it calls this, so this holds for subclasses too (Note [Farewell]). */
+/* Used instead of Cython's __dealloc__, which saves and restores the error state for every tensor. Freeing the __dict__ and .grad
+   may run Python code. Before that, weak references are cleared, and the tensor is untracked: the garbage collector would otherwise
+   find it with a count of 0 and free it a second time. For an instance of a Python subclass, Python tracks the object again before
+   it calls this, so subclasses need it too (Note [Fast dealloc]). */
 static void clay_dealloc(PyObject* o) {
     PyObject** dict = clay_dict(o);
     PyObject** grad = (PyObject**)((char*)o + clay_grad_at);
@@ -34,14 +34,14 @@ static void clay_dealloc(PyObject* o) {
         if (*grad != NULL && *grad != Py_None) {        /* a.grad.grad.grad ...: Note [Iterative free] */
             PyObject* held = *grad;
             *grad = NULL;
-            clay_let_go(held);
+            clay_release_chain(held);
         }
     }
     clay_dealloc_fields(o);
 }
 
-/* The collector may break cycles at any field but those without which a tensor is not a tensor: until it is freed, code that
-   runs meanwhile can still meet it. */
+/* The garbage collector may clear any field to break a cycle, except those that every method reads: until the tensor is freed,
+   other code can still use it. */
 static int clay_clear(PyObject* o) {
     Py_CLEAR(*clay_dict(o));
     clay_clear_links(o);
@@ -60,7 +60,7 @@ static int clay_set_dict(PyObject* o, PyObject* value, void* unused) {
 
 static PyGetSetDef clay_dict_attribute = {"__dict__", PyObject_GenericGetDict, clay_set_dict, NULL, NULL};
 
-/* The name is what error texts say; the class of the type tells the module. */
+/* Error messages show this name; the metaclass adds the module. */
 static int clay_lazy_dict(PyTypeObject* type, Py_ssize_t offset, Py_ssize_t grad, void (*clear_links)(PyObject*),
                           const char* name) {
     PyObject* attribute = PyDescr_NewGetSet(type, &clay_dict_attribute);

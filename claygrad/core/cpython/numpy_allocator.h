@@ -1,11 +1,11 @@
-/* NumPy's arrays in the memory of the pool: results of declared forwards and what they need on the way come from the same
-   cached blocks as those of native kernels. NumPy calls these with the interpreter lock held. */
+/* An allocator for NumPy over claygrad's memory pool: arrays made by reference forwards use the same cached blocks as native
+   kernels. NumPy calls these functions with the interpreter lock held. */
 #pragma once
 #include <string.h>
 
 #include "platform/api.hpp"
 
-/* realloc does not tell the old size: each block carries its own, in front. */
+/* realloc is not given the old size, so each block begins with its size. */
 enum { CLAY_FRONT = 64 };
 
 static void* clay_numpy_malloc(void*, size_t size) {
@@ -40,7 +40,7 @@ static void* clay_numpy_realloc(void* ctx, void* data, size_t size) {
 static PyDataMem_Handler clay_numpy_handler = {
     "claygrad_pool", 1, {NULL, clay_numpy_malloc, clay_numpy_calloc, clay_numpy_realloc, clay_numpy_free}};
 
-/* For the context that is current. Arrays remember by whom they were made. */
+/* For the current context. An array remembers its allocator. */
 static int clay_use_pool_for_numpy() {
     PyObject* capsule = PyCapsule_New(&clay_numpy_handler, "mem_handler", NULL);
     if (!capsule) return -1;

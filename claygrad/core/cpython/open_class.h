@@ -11,54 +11,54 @@
      the mark in place: type refuses its own, any other runs safely.
    - The old value is held until the mark is back, so that no destructor runs inside; the collector, which Python 3.11 may start
      at any allocation, waits.
-   tp_new stays what it is: Python would put its own dispatcher there, for which object.__new__(Tensor) would be a fit way to make
-   a tensor without storage (Note [No tensor without storage]), and would leave it there after the patch is gone. The call of the
-   metaclass looks for a patched __new__ instead. __del__ is refused: tensors die by clay_dealloc, which asks for none.
+   tp_new is not changed. Python would put its own dispatcher there, and leave it there after the patch is gone; with it,
+   object.__new__(Tensor) would make a tensor without storage (Note [No tensor without storage]). The call of the metaclass looks for
+   a patched __new__ instead. __del__ is refused: tensors are freed by clay_dealloc, which does not call it.
    Tested by tests/survival/test_patched_class.py. */
 #pragma once
 #include <Python.h>
 
 static PyTypeObject* clay_opened = NULL;
-static PyObject* clay_own_new = NULL;                /* what Tensor.__new__ was */
+static PyObject* clay_own_new = NULL;                /* the original Tensor.__new__ */
 
 static int clay_assign_attribute(PyTypeObject* type, PyObject* name, PyObject* value) {
     if (type != clay_opened || !PyUnicode_Check(name)) return PyType_Type.tp_setattro((PyObject*)type, name, value);
-    PyObject* plain = PyUnicode_FromObject(name);
-    if (plain == NULL) return -1;
-    PyObject* descriptor = _PyType_Lookup(Py_TYPE(type), plain);
-    if (PyUnicode_CompareWithASCIIString(plain, "__del__") == 0) {
+    PyObject* key = PyUnicode_FromObject(name);
+    if (key == NULL) return -1;
+    PyObject* descriptor = _PyType_Lookup(Py_TYPE(type), key);
+    if (PyUnicode_CompareWithASCIIString(key, "__del__") == 0) {
         PyErr_SetString(PyExc_TypeError, "cannot set '__del__' of the tensor class\n"
                         "  tensors call no __del__ when they die; weakref.finalize(tensor, function) does what it would");
-        Py_DECREF(plain);
+        Py_DECREF(key);
         return -1;
     }
     if (descriptor != NULL && Py_TYPE(descriptor)->tp_descr_set != NULL) {
         Py_INCREF(descriptor);
-        int failed = descriptor == _PyType_Lookup(&PyType_Type, plain) ? PyType_Type.tp_setattro((PyObject*)type, plain, value)
+        int failed = descriptor == _PyType_Lookup(&PyType_Type, key) ? PyType_Type.tp_setattro((PyObject*)type, key, value)
                                                                       : Py_TYPE(descriptor)->tp_descr_set(descriptor, (PyObject*)type, value);
         Py_DECREF(descriptor);
-        Py_DECREF(plain);
+        Py_DECREF(key);
         return failed;
     }
-    PyObject* old = PyDict_GetItemWithError(type->tp_dict, plain);
+    PyObject* old = PyDict_GetItemWithError(type->tp_dict, key);
     if (old == NULL && PyErr_Occurred()) {
-        Py_DECREF(plain);
+        Py_DECREF(key);
         return -1;
     }
     Py_XINCREF(old);
     newfunc make = type->tp_new;
     int collecting = PyGC_Disable();
     type->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
-    int failed = PyType_Type.tp_setattro((PyObject*)type, plain, value);
+    int failed = PyType_Type.tp_setattro((PyObject*)type, key, value);
     type->tp_new = make;
     type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
     if (collecting) PyGC_Enable();
-    Py_DECREF(plain);
+    Py_DECREF(key);
     Py_XDECREF(old);
     return failed;
 }
 
-/* The call of the class: through a __new__ that somebody put there, as Python calls that of a class of its own. */
+/* Tensor(...): calls a patched __new__ if there is one, as Python does for its own classes. */
 static PyObject* clay_call_class(PyObject* type, PyObject* args, PyObject* kwargs) {
     if ((PyTypeObject*)type != clay_opened || PyDict_GetItemString(clay_opened->tp_dict, "__new__") == clay_own_new)
         return PyType_Type.tp_call(type, args, kwargs);
@@ -72,13 +72,13 @@ static PyObject* clay_call_class(PyObject* type, PyObject* args, PyObject* kwarg
     }
     PyTuple_SET_ITEM(with_class, 0, Py_NewRef(type));
     for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(with_class, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
-    PyObject* made = PyObject_Call(make, with_class, kwargs);
+    PyObject* out = PyObject_Call(make, with_class, kwargs);
     Py_DECREF(make);
     Py_DECREF(with_class);
-    if (made == NULL || !PyObject_TypeCheck(made, clay_opened)) return made;
-    initproc init = Py_TYPE(made)->tp_init;
-    if (init != NULL && init != PyBaseObject_Type.tp_init && init(made, args, kwargs) < 0) Py_CLEAR(made);
-    return made;
+    if (out == NULL || !PyObject_TypeCheck(out, clay_opened)) return out;
+    initproc init = Py_TYPE(out)->tp_init;
+    if (init != NULL && init != PyBaseObject_Type.tp_init && init(out, args, kwargs) < 0) Py_CLEAR(out);
+    return out;
 }
 
 static void clay_open_class(PyTypeObject* type, PyTypeObject* meta) {

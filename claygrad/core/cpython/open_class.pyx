@@ -7,8 +7,8 @@ cdef extern from "open_class.h":
     void clay_open_class(PyTypeObject* type, PyTypeObject* meta)
 
 _module = type.__dict__["__module__"]
-cdef str _own_module = None                         # what somebody called the module of Tensor
-cdef object _prefix = None                          # says which module it is else
+cdef str _own_module = None                         # Tensor.__module__, if a program assigned it
+cdef object _prefix = None                          # else: a function that returns the module
 
 
 class TensorMeta(type):

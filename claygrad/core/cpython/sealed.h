@@ -42,9 +42,9 @@ static PyObject* clay_make(PyTypeObject* type) {
     if (make == NULL) return PyErr_Format(PyExc_TypeError, "cannot create '%.200s' instances", type->tp_name);
     PyObject* none = PyTuple_New(0);
     if (none == NULL) return NULL;
-    PyObject* made = make(type, none, NULL);
+    PyObject* out = make(type, none, NULL);
     Py_DECREF(none);
-    return made;
+    return out;
 }
 
 static int clay_replace_new(PyTypeObject* type, newfunc make) {
@@ -56,7 +56,7 @@ static int clay_replace_new(PyTypeObject* type, newfunc make) {
     clay_sealed[clay_sealed_count].make = type->tp_new;
     clay_sealed_count++;
     type->tp_new = make;
-    type->tp_vectorcall = NULL;             /* the call of the class, which Cython may have made to pass by the slot */
+    type->tp_vectorcall = NULL;             /* Cython may have set it to a function that bypasses tp_new */
     PyType_Modified(type);
     return 0;
 }

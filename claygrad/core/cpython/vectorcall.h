@@ -1,5 +1,5 @@
-/* Makes a type callable through the vectorcall field of its objects, `offset` bytes from their start, and a method where a class
-   has one as an attribute. Cython has no word for either. Python cannot make such objects: an empty field would be called. */
+/* Makes a type callable through the vectorcall field of its objects, `offset` bytes from their start, and a method descriptor where
+   an object is an attribute of a class. Cython has no syntax for either. Python must not create such objects: the field would be empty. */
 #pragma once
 #include <Python.h>
 

@@ -14,29 +14,29 @@
 #pragma once
 #include <Python.h>
 
-enum { CLAY_MOST = 64, CLAY_ARGS = 24 };
+enum { CLAY_MAX_WATCHED = 64, CLAY_ARGS = 24 };
 
-/* Whether somebody takes the call: `taken` tells, the result is theirs. */
-static PyObject* (*clay_ask)(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* taken) = NULL;
+/* Asks __torch_function__. `answered`: it answered, and this is its result. */
+static PyObject* (*clay_ask)(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* kwnames, int* answered) = NULL;
 
 static int clay_watched = 0;
 static int clay_method_count = 0, clay_attribute_count = 0;
-static struct { PyMethodDef* def; PyCFunction own; PyObject* descriptor; } clay_methods[CLAY_MOST];
-static struct { PyGetSetDef* def; getter get; setter set; void* closure; PyObject* ways[3]; } clay_attributes[CLAY_MOST];
+static struct { PyMethodDef* def; PyCFunction own; PyObject* descriptor; } clay_methods[CLAY_MAX_WATCHED];
+static struct { PyGetSetDef* def; getter get; setter set; void* closure; PyObject* accessors[3]; } clay_attributes[CLAY_MAX_WATCHED];
 
 static PyObject* clay_method_n(int i, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* kwnames) {
     PyObject* args[CLAY_ARGS];
     Py_ssize_t all = n + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
     if (all < CLAY_ARGS) {
-        int taken = 0;
+        int answered = 0;
         args[0] = self;
         for (Py_ssize_t k = 0; k < all; k++) args[k + 1] = given[k];
-        PyObject* out = clay_ask(clay_methods[i].descriptor, args, n + 1, kwnames, &taken);
-        if (taken || out == NULL) return out;
+        PyObject* out = clay_ask(clay_methods[i].descriptor, args, n + 1, kwnames, &answered);
+        if (answered || out == NULL) return out;
         Py_DECREF(out);
     }
-    typedef PyObject* (*quick)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-    return ((quick)(void (*)(void))clay_methods[i].own)(self, given, n, kwnames);
+    typedef PyObject* (*fastcall)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+    return ((fastcall)(void (*)(void))clay_methods[i].own)(self, given, n, kwnames);
 }
 
 #define CLAY_ALL(f) \
@@ -54,27 +54,27 @@ static const PyCFunction clay_stand_ins[] = {CLAY_ALL(CLAY_NAMED)};
 enum { CLAY_STAND_INS = sizeof(clay_stand_ins) / sizeof(clay_stand_ins[0]) };
 
 enum { CLAY_GET, CLAY_SET, CLAY_DELETE };
-static const char* clay_way_names[3] = {"__get__", "__set__", "__delete__"};      /* as what they are reported: Tensor.shape.__get__ */
+static const char* clay_accessor_names[3] = {"__get__", "__set__", "__delete__"};      /* the names that __torch_function__ gets: Tensor.shape.__get__ */
 
 static PyObject* clay_get(PyObject* self, void* number) {
-    int taken = 0, i = (int)(Py_ssize_t)number;
-    PyObject* out = clay_ask(clay_attributes[i].ways[CLAY_GET], &self, 1, NULL, &taken);
-    if (taken || out == NULL) return out;
+    int answered = 0, i = (int)(Py_ssize_t)number;
+    PyObject* out = clay_ask(clay_attributes[i].accessors[CLAY_GET], &self, 1, NULL, &answered);
+    if (answered || out == NULL) return out;
     Py_DECREF(out);
     return clay_attributes[i].get(self, clay_attributes[i].closure);
 }
 
 static int clay_set(PyObject* self, PyObject* value, void* number) {
     PyObject* args[2] = {self, value};
-    int taken = 0, i = (int)(Py_ssize_t)number;
-    PyObject* way = clay_attributes[i].ways[value == NULL ? CLAY_DELETE : CLAY_SET];
-    PyObject* out = clay_ask(way, args, value == NULL ? 1 : 2, NULL, &taken);
+    int answered = 0, i = (int)(Py_ssize_t)number;
+    PyObject* accessor = clay_attributes[i].accessors[value == NULL ? CLAY_DELETE : CLAY_SET];
+    PyObject* out = clay_ask(accessor, args, value == NULL ? 1 : 2, NULL, &answered);
     if (out == NULL) return -1;
     Py_DECREF(out);
-    return taken ? 0 : clay_attributes[i].set(self, value, clay_attributes[i].closure);
+    return answered ? 0 : clay_attributes[i].set(self, value, clay_attributes[i].closure);
 }
 
-/* Learns the methods and attributes of the type but those that `left_out` names. */
+/* Fills the tables with the methods and attributes of the type, except those in `left_out`. */
 static int clay_learn_methods(PyTypeObject* type, PyObject* left_out) {
     for (PyMethodDef* def = type->tp_methods; def != NULL && def->ml_name != NULL; def++) {
         PyObject* descriptor = PyDict_GetItemString(type->tp_dict, def->ml_name);
@@ -99,7 +99,7 @@ static int clay_learn_methods(PyTypeObject* type, PyObject* left_out) {
         Py_XDECREF(name);
         if (skip < 0) return -1;
         if (skip || descriptor == NULL || !Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) continue;
-        if (clay_attribute_count == CLAY_MOST) {
+        if (clay_attribute_count == CLAY_MAX_WATCHED) {
             PyErr_SetString(PyExc_SystemError, "too many attributes to watch");
             return -1;
         }
@@ -107,10 +107,10 @@ static int clay_learn_methods(PyTypeObject* type, PyObject* left_out) {
         clay_attributes[clay_attribute_count].get = def->get;
         clay_attributes[clay_attribute_count].set = def->set;
         clay_attributes[clay_attribute_count].closure = def->closure;
-        for (int way = 0; way < 3; way++) {
-            PyObject* function = PyObject_GetAttrString(descriptor, clay_way_names[way]);
+        for (int accessor = 0; accessor < 3; accessor++) {
+            PyObject* function = PyObject_GetAttrString(descriptor, clay_accessor_names[accessor]);
             if (function == NULL) return -1;
-            clay_attributes[clay_attribute_count].ways[way] = function;
+            clay_attributes[clay_attribute_count].accessors[accessor] = function;
         }
         clay_attribute_count++;
     }

@@ -1,4 +1,4 @@
-"""A tensor's values as NumPy's array and as Python's number: what the protocols ask beyond the values."""
+"""Tensors as NumPy arrays and Python numbers: the rarer arguments and cases of those protocols."""
 from __future__ import annotations
 
 from typing import Any

@@ -2,7 +2,7 @@ cdef enum:
     CPU = 0
     ACCELERATOR = 1               # any other type of device: Note [Accelerators]
     META = 2
-    SPARSE = 4                    # main memory, but not as elements in a row: Note [Sparse tensors]
+    SPARSE = 4                    # main memory, as indices and values: Note [Sparse tensors]
     WRAPPED = 5                   # no memory: the tensor stands for others, and its class answers (Note [Interception])
 
 # Note [Accelerators]
@@ -18,8 +18,8 @@ cdef class device:
     cdef readonly object table        # claygrad.devices.Table of an accelerator that was asked for
 
 cdef device cpu
-cdef device scattered                         # the CPU, as the place of sparse tensors
-cdef bint apart(device a, device b) noexcept   # whether memory of one is not that of the other
+cdef device scattered                         # the CPU, for the storages of sparse tensors
+cdef bint apart(device a, device b) noexcept   # whether they are different devices
 cdef device parse(object spec)                # device, str, int, None (the default device)
-cdef device wrapped_as(object spec)           # the place of a tensor without memory that says it is on this device
-cdef device told(device where)                # what the attribute `device` says of a place that is no device of its own
+cdef device wrapped_as(object spec)           # the device of a wrapper tensor without memory that reports this device
+cdef device told(device where)                # what the attribute `device` shows for `scattered` and wrapper tensors

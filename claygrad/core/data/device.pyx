@@ -109,12 +109,12 @@ def set_default_device(where):
 
 # --- accelerators: Note [Accelerators] ---------------------------------------------------------------------------
 cdef object _table_of = None                  # type of device -> its table; raises where there is none
-cdef object _first_there = None               # the type of the accelerator of this machine, or None
-cdef dict _used = {}                          # (type, index) -> the device that tensors there have
+cdef object _first_there = None               # the type of this machine's accelerator, or None
+cdef dict _used = {}                          # (type, index) -> the one device object of the tensors there
 
 
 def find_accelerators_by(table_of, first_there):
-    """How tables are found: by claygrad.devices, which is loaded when one is asked for."""
+    """Set the functions that find tables; claygrad.devices calls this when it is loaded."""
     global _table_of, _first_there
     _table_of, _first_there = table_of, first_there
 
@@ -140,7 +140,7 @@ cdef device _usable(device asked):
 
 
 def forget_accelerator(str kind):
-    """Look for the table anew when a type of device is asked for again. For tests: tensors there keep the former one."""
+    """Forget the table of a device type, so that it is looked up again. For tests: existing tensors keep the old one."""
     for key in [key for key in _used if key[0] == kind]:
         del _used[key]
 

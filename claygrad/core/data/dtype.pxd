@@ -1,5 +1,5 @@
-# The element types. A code indexes every table of the core. Kernels are written for those below N_NATIVE; those below
-# N_COMPUTING are computed with, over arrays; the others are kept, moved and cast alone.
+# The dtypes. A code is an index into every table of the core. Codes below N_NATIVE have kernels; those below N_COMPUTING are
+# computed by the reference; the others can only be stored, copied and cast.
 cdef enum:
     U8 = 0
     I8 = 1
@@ -19,11 +19,11 @@ cdef enum:
     U64 = 14
     C32 = 15
     N_COMPUTING = 16
-    F8_E4M3FN = 16                    # the first of the floats of a byte
-    F4_X2 = 21                        # the first of those that are not even cast
+    F8_E4M3FN = 16                    # the first of the 8-bit floats
+    F4_X2 = 21                        # the first of those that cannot be cast
     N_DTYPES = 46
 
-# Categories, in the order in which a number of a higher one changes the result type.
+# Categories for promotion: a number of a higher category than the tensor's changes the dtype of the result.
 cdef enum:
     CAT_BOOL = 0
     CAT_INT = 1
@@ -48,8 +48,8 @@ cdef int category_of(int code) noexcept nogil
 cdef Py_ssize_t size_of(int code) noexcept nogil
 cdef int promote(int a, int b) noexcept nogil           # -1: they have no common type
 cdef object no_common_type(int a, int b)                # the error that says so
-cdef bint narrow(int code) noexcept nogil               # computed with in a wider type, and rounded: halves, complex or not
-cdef int wider(int code) noexcept nogil                 # the type that a narrow one is computed in
+cdef bint narrow(int code) noexcept nogil               # float16, bfloat16, complex32: computed in a wider dtype, then rounded
+cdef int wider(int code) noexcept nogil                 # the dtype that a narrow one is computed in
 cdef object number_of(object array, dtype d)           # the only element as a Python number
 cdef object cast_array(object array, object numpy_dtype)     # array.astype for any of our types
 cdef int default_of_category(int category) noexcept

@@ -20,7 +20,7 @@ def set_prefix(str name):
     _prefix = name
 
 
-cdef bint _complete = False              # all dtypes are made: there will be no others
+cdef bint _complete = False              # all dtypes exist: creating another one is an error
 
 
 @cython.final
@@ -112,7 +112,7 @@ _define(BF16, CAT_FLOAT, "bfloat16", "BFloat16", "c10::BFloat16", ml_dtypes.bflo
 _define(U16, CAT_INT, "uint16", "UInt16", "short unsigned int", numpy.uint16)
 _define(U32, CAT_INT, "uint32", "UInt32", "unsigned int", numpy.uint32)
 _define(U64, CAT_INT, "uint64", "UInt64", "long unsigned int", numpy.uint64)
-# NumPy has no complex numbers of two halves, nor what follows the floats of a byte: fields of those names keep the bytes.
+# NumPy has no complex32, and none of the dtypes after the 8-bit floats: structured dtypes hold their bytes.
 _define(C32, CAT_COMPLEX, "complex32", "ComplexHalf", "c10::complex<c10::Half>", [("real", "f2"), ("imag", "f2")])
 
 
@@ -159,9 +159,9 @@ cdef _fill_tables():
 
 
 # Note [Unsigned integers]
-# PyTorch makes uint16, uint32 and uint64 but gives most operations no loop for them, and no type in common with other integers.
-# Here they are integers as the others are: the array API standard asks it of them, and of a pair of integers the smallest type
-# that holds both. Where it has no answer, nor PyTorch (uint64 with a signed type, uint16 with bool), there is no common type.
+# PyTorch has uint16, uint32 and uint64, but most of its operations refuse them, and they do not promote with other integers.
+# Here they are integers like the others, as the array API standard asks: two integer dtypes promote to the smallest dtype that
+# holds both. Where neither the standard nor PyTorch has an answer (uint64 with a signed dtype, uint16 with bool), it is an error.
 cdef int _promote_pair(int a, int b):
     cdef int ca = _category[a], cb = _category[b]
     if a == b:
@@ -203,7 +203,7 @@ cdef bint _unpromoted(int code):
 
 
 cdef int _promote_unsigned(int a, int b):
-    """The smallest integer type that holds two, of which one is of the unsigned ones above a byte; -1: there is none."""
+    """The smallest integer dtype that holds both, one of which is uint16, uint32 or uint64; -1: there is none."""
     cdef bint a_unsigned = _unsigned(a) or a == U8, b_unsigned = _unsigned(b) or b == U8
     if a_unsigned and b_unsigned:
         return a if _size[a] > _size[b] else b
@@ -215,7 +215,7 @@ cdef int _promote_unsigned(int a, int b):
 
 
 cdef object no_common_type(int a, int b):
-    """PyTorch's words for two types that nothing is made of."""
+    """PyTorch's error for two dtypes that do not promote."""
     cdef dtype x = of_code(a), y = of_code(b)
     if x.name.startswith("q") or y.name.startswith("q"):
         return RuntimeError("promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, "
@@ -278,8 +278,8 @@ cdef bint _foreign(object numpy_dtype):
 
 
 cdef object _to_byte(object array, object numpy_dtype):
-    """Single precision as torch has it before it is rounded to a byte: what is too large becomes the largest number of a type
-    that has no infinity, and of a type of powers of two the sign is dropped and nothing is less than the least."""
+    """Float32 values prepared for rounding to an 8-bit float as torch does: for a dtype without infinity, too large values become
+    its largest number; for float8_e8m0fnu (powers of two) signs are dropped and small values become the smallest number."""
     array = (array.real if array.dtype.kind == "c" else array).astype(numpy.float32)
     if numpy_dtype == ml_dtypes.float8_e4m3fn:
         return numpy.clip(array, -448, 448)
@@ -287,22 +287,22 @@ cdef object _to_byte(object array, object numpy_dtype):
 
 
 cdef object cast_array(object array, object numpy_dtype):
-    cdef object made
+    cdef object out
     if array.dtype == _COMPLEX32:
-        made = numpy.empty_like(array, numpy.complex64)
-        made.real, made.imag = array["real"], array["imag"]
-        return made if numpy_dtype == numpy.complex64 else cast_array(made, numpy_dtype)
+        out = numpy.empty_like(array, numpy.complex64)
+        out.real, out.imag = array["real"], array["imag"]
+        return out if numpy_dtype == numpy.complex64 else cast_array(out, numpy_dtype)
     if numpy_dtype != _COMPLEX32:
         if array.dtype == numpy_dtype:
             return array
-        if _foreign(array.dtype) and numpy_dtype.kind != "b":                # ml_dtypes knows some ways only
+        if _foreign(array.dtype) and numpy_dtype.kind != "b":                # ml_dtypes has only some casts
             array = array.astype(numpy.float32)
         return (_to_byte(array, numpy_dtype) if _foreign(numpy_dtype) and numpy_dtype.itemsize == 1 else array).astype(numpy_dtype)
     if _foreign(array.dtype):
         array = array.astype(numpy.float32)
-    made = numpy.empty_like(array, _COMPLEX32)
-    made["real"], made["imag"] = array.real, array.imag
-    return made
+    out = numpy.empty_like(array, _COMPLEX32)
+    out["real"], out["imag"] = array.real, array.imag
+    return out
 
 cdef int default_of_category(int category) noexcept:
     if category == CAT_FLOAT:
@@ -344,7 +344,7 @@ def promote_types(type1, type2):
 
 
 def dtype_of_numpy(numpy_dtype):
-    """The dtype with the same bytes as a NumPy one, or None."""
+    """The dtype that corresponds to a NumPy dtype, or None."""
     return _by_numpy.get(numpy_dtype)
 
 
@@ -357,7 +357,7 @@ cdef object number_of(object array, dtype d):
 
 
 def recast_array(array, numpy_dtype):
-    """An array as one of another type, of which NumPy may know no cast."""
+    """Cast an array, also to or from dtypes that NumPy cannot cast."""
     return cast_array(array, numpy.dtype(numpy_dtype))
 
 

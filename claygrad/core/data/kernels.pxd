@@ -1,16 +1,16 @@
-# The one door from Cython to the native kernels.
+# The kernels as Cython sees them: all modules call them through these declarations.
 from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from "platform/api.hpp" namespace "clay" nogil:
     ctypedef void (*unary_fn)(const void*, void*, int64_t, double, double) noexcept nogil
     ctypedef void (*binary_fn)(const void*, const void*, void*, int64_t, int) noexcept nogil
-    ctypedef struct Spread:
+    ctypedef struct ReduceInput:
         const void* x
         int64_t n, pitch, inner
         int axes
         int64_t shape[64]
         int64_t leap[64]
-    ctypedef void (*reduce_fn)(const Spread& x, void* out) noexcept nogil
+    ctypedef void (*reduce_fn)(const ReduceInput& x, void* out) noexcept nogil
     void reduce_lines(reduce_fn f, const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) noexcept
     ctypedef void (*rows_fn)(const void*, void*, int64_t, int64_t) noexcept nogil
     ctypedef void (*rows2_fn)(const void*, const void*, void*, int64_t, int64_t) noexcept nogil

@@ -1,4 +1,4 @@
-"""Where the elements of a tensor lie: storage, type, shape, strides, offset."""
+"""Layouts: storage, dtype, shape, strides and offset of a tensor."""
 import numpy
 
 from claygrad.core.errors import no_elements
@@ -23,7 +23,7 @@ cdef enum:
     RELEASE = 262144
 
 cdef extern from "fast_dealloc.h":
-    void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
+    void clay_set_dealloc(PyTypeObject* type, void (*before_dealloc)(PyObject*) noexcept)
 
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
@@ -56,7 +56,7 @@ cdef class Layout:
         return _tuple(self.strides, self.ndim)
 
     cdef object array(self):
-        """A view on the live bytes in the array module's own type."""
+        """A NumPy view of the memory."""
         return self.array_with_base(self.storage)
 
     cdef object array_with_base(self, object base):
@@ -72,8 +72,8 @@ cdef class Layout:
         out = clay_array(self.dtype.numpy, self.ndim, <cnp.npy_intp*>self.shape, strides, self.data())
         clay_set_base(out, base)
         if self.bits:
-            out = _turned(out, self.bits)
-            out.flags.writeable = False          # what would be written into a copy would be lost
+            out = _with_bits_applied(out, self.bits)
+            out.flags.writeable = False          # writes to a copy would be lost
         return out
 
     cdef object array_there(self):
@@ -85,15 +85,15 @@ cdef class Layout:
         return table.xp.negative(out) if self.bits & NEG else out
 
 
-cdef object _turned(object array, int bits):
-    """A copy of the bytes of a lazy layout, as the values that they stand for."""
+cdef object _with_bits_applied(object array, int bits):
+    """A copy with the conjugate or negative bit applied."""
     if array.dtype.names:                        # complex32
-        turned = array.copy()
+        out = array.copy()
         if bool(bits & NEG) != bool(bits & CONJ):
-            numpy.negative(turned["imag"], out=turned["imag"])
+            numpy.negative(out["imag"], out=out["imag"])
         if bits & NEG:
-            numpy.negative(turned["real"], out=turned["real"])
-        return turned
+            numpy.negative(out["real"], out=out["real"])
+        return out
     if array.dtype.kind == "b":
         raise NotImplementedError("\"neg_cpu\" not implemented for 'Bool'")
     if bits & CONJ:
@@ -147,13 +147,13 @@ cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* sha
     return v
 
 
-cdef void _take_leave(PyObject* dying) noexcept:
+cdef void _before_dealloc(PyObject* dying) noexcept:
     cdef Layout v = <Layout>dying
     if v.shape != v.inline_dims and v.shape != NULL:
         free(v.shape)
 
 
-clay_farewell(<PyTypeObject*>Layout, _take_leave)                # Note [Farewell]
+clay_set_dealloc(<PyTypeObject*>Layout, _before_dealloc)                # Note [Fast dealloc]
 clay_seal(<PyTypeObject*>Layout)                                 # Note [Sealed types]
 
 
@@ -203,7 +203,7 @@ cdef int _too_large(int ndim, const int64_t* shape) except -1:
 
 cdef int64_t bytes_of(dtype dt, int ndim, const int64_t* shape) except -1:
     cdef int64_t n = dt.itemsize, signs = 0
-    cdef double about = n                       # what n would be if it could not wrap around
+    cdef double about = n                       # n without overflow
     cdef int i
     for i in range(ndim):
         n = <int64_t>(<uint64_t>n * <uint64_t>shape[i])
@@ -241,7 +241,7 @@ cdef Layout fresh_like(Layout other):
         v.shape[i] = other.shape[i]
         v.strides[i] = step
         if v.shape[i] > 1:
-            step = <int64_t>(<uint64_t>step * <uint64_t>v.shape[i])          # beside a 0 sizes may be of any product
+            step = <int64_t>(<uint64_t>step * <uint64_t>v.shape[i])      # of an empty tensor it may wrap around
     return v
 
 
@@ -307,7 +307,7 @@ cdef bint dense(Layout v) noexcept:
     return True
 
 
-cdef bint stretched(Layout v) noexcept:
+cdef bint is_broadcast(Layout v) noexcept:
     cdef int i
     for i in range(v.ndim):
         if v.strides[i] == 0 and v.shape[i] > 1:
@@ -359,7 +359,7 @@ cdef bint channels_last(Layout v) noexcept:
             and v.strides[0] == v.strides[2] * v.shape[2])
 
 
-cdef bint falling(Layout v) noexcept:
+cdef bint strictly_row_major(Layout v) noexcept:
     cdef int i
     cdef int64_t near = 1
     for i in range(v.ndim - 1, -1, -1):
@@ -370,7 +370,7 @@ cdef bint falling(Layout v) noexcept:
     return True
 
 
-cdef bint same_place(Layout a, Layout b) noexcept:
+cdef bint same_view(Layout a, Layout b) noexcept:
     cdef int i
     if a.storage is not b.storage or a.offset != b.offset or a.dtype is not b.dtype or a.bits != b.bits or not same_shape(a, b):
         return False
@@ -380,7 +380,7 @@ cdef bint same_place(Layout a, Layout b) noexcept:
     return True
 
 
-cdef Layout in_order(Layout v):
+cdef Layout as_contiguous(Layout v):
     cdef Layout out
     cdef int64_t from_[64]
     cdef int64_t to[64]

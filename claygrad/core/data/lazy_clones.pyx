@@ -1,4 +1,4 @@
-"""What is asked of storages that share or exchange their bytes: Note [Lazy clones] in core/data/storage.pxd."""
+"""Storages that share or swap their bytes: Note [Lazy clones] in core/data/storage.pxd."""
 from libc.stdint cimport int64_t
 
 from claygrad.core.data.storage cimport Cow, Storage
@@ -13,9 +13,9 @@ def swap_bytes(Storage self, Storage other not None):
                            f"got {self.length} and {other.length}")
     if self.exports or other.exports:
         raise RuntimeError("_swap_data_ptr_: arrays outside see the memory of a storage, which would not follow")
-    self.before_write()                          # saved values keep what they read, and lazy clones part
+    self.before_write()                          # copies for saved values and lazy clones, which must not see the swap
     other.before_write()
-    _reserve(self, other.capacity)               # tensors that read beyond the end told still find memory there
+    _reserve(self, other.capacity)               # tensors may still read beyond the end of a shrunken storage
     _reserve(other, self.capacity)
     self.ptr, other.ptr = other.ptr, self.ptr
     self.owner, other.owner = other.owner, self.owner
@@ -23,7 +23,7 @@ def swap_bytes(Storage self, Storage other not None):
 
 
 cdef int _reserve(Storage self, int64_t nbytes) except -1:
-    """At least so many bytes, of which as many are told as before."""
+    """Grow the capacity to so many bytes; the length stays."""
     cdef int64_t told = self.length
     if nbytes > self.capacity:
         self.grow(nbytes)
@@ -37,5 +37,5 @@ def has_lazy_clones(Storage self):
 
 
 def address_of(Storage self):
-    """Where the bytes lie; asking does not part a storage from its lazy clones."""
+    """The address of the bytes. Lazy clones keep sharing them."""
     return <size_t>self.ptr

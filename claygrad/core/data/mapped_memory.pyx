@@ -35,7 +35,7 @@ cdef extern from *:
 
 
 @cython.final
-@cython.no_gc                                    # it may hold a storage, which the collector does not know
+@cython.no_gc                                    # it may hold a storage, which is no object of the garbage collector
 cdef class Mapping:
     def __dealloc__(self):
         clay_unguard(self.ptr)
@@ -46,9 +46,9 @@ clay_seal(<PyTypeObject*>Mapping)                # Note [Sealed types]
 
 
 def map_file(int descriptor, int64_t nbytes, *, bint private=False, bint keep=False, bint fixed=False, str name=None, str path=None):
-    """The first bytes of an open file as memory. The file must be that long; with `keep` the descriptor is owned from now on.
+    """Map the first bytes of an open file, which must be that long. keep: take over the descriptor.
 
-    fixed: nobody can make the file shorter.
+    fixed: no process can truncate the file.
     """
     cdef Mapping out = Mapping.__new__(Mapping)
     out.descriptor = -1

@@ -16,7 +16,7 @@ cdef union Number:
     uint8_t byte
 
 cdef cast_fn cast_between(int source, int target) noexcept           # NULL: none
-cdef bint element_of(object value, dtype d, void* into)              # a number as an element; False if it is not surely one
+cdef bint element_of(object value, dtype d, void* into)              # write a Python number as an element; False if it may not fit
 cdef bint operand_of(object value, int kept, int code, bint round_half, Number* out) except -1
 cdef bint bound_of(bint above, int code, Number* out) noexcept
 cdef object number_at(Layout layout, int64_t at)                      # the element at that offset as a Python number

@@ -41,7 +41,7 @@ cdef bint element_of(object value, dtype d, void* into):
             (<double*>into)[0] = x
             return True
         f = <float>x
-        if f - f != 0 and x - x == 0:              # too large for it
+        if f - f != 0 and x - x == 0:              # overflow
             return False
         (<float*>into)[0] = f
         return True
@@ -75,7 +75,7 @@ cdef bint element_of(object value, dtype d, void* into):
 
 
 cdef int64_t _wrapped(int64_t x, int code) noexcept:
-    """An integer as a narrow type holds it."""
+    """An integer wrapped to a narrow integer dtype."""
     if code == U8:
         return <uint8_t>x
     if code == I8:
@@ -88,7 +88,7 @@ cdef int64_t _wrapped(int64_t x, int code) noexcept:
 
 
 cdef bint operand_of(object value, int kept, int code, bint round_half, Number* out) except -1:
-    """The number as the kernel reads it: rounded (Note [Halves]) or wrapped to the dtype that is kept, in the one computed with."""
+    """The number as the kernel reads it: rounded (Note [Half precision]) or wrapped to the tensor's dtype, then in the compute dtype."""
     cdef type kind = type(value)
     cdef int overflow = 0
     cdef int64_t whole
@@ -132,7 +132,7 @@ cdef bint operand_of(object value, int kept, int code, bint round_half, Number* 
 
 
 cdef bint bound_of(bint above, int code, Number* out) noexcept:
-    """What stands for a bound that is None; bounds are the last operands, the upper one after the lower one."""
+    """The infinite bound that stands for None in clamp; bounds are the last operands, lower before upper."""
     if code == F32:
         out.f32 = INFINITY if above else -INFINITY
     elif code == F64:

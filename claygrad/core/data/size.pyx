@@ -11,20 +11,20 @@ cdef extern from *:
     typedef PyObject* (*clay_subscript)(PyObject*, PyObject*);
     static void clay_set_subscript(PyObject* type, clay_subscript f) { ((PyTypeObject*)type)->tp_as_mapping->mp_subscript = f; }
     #define clay_item_at(t, i) PyTuple_GET_ITEM(t, i)
-    /* Every shape is made here, so that the usual case, a tuple of ints, costs a look at their types. */
+    /* All shapes are created here. The usual case, a tuple of ints, costs only a check of their types. */
     static PyObject* (*clay_mend)(PyObject*) = 0;
     static PyObject* clay_new_size(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-        PyObject* made = PyTuple_Type.tp_new(type, args, kwargs);
-        if (made) {
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made); i++) {
-                if (!PyLong_Check(PyTuple_GET_ITEM(made, i)) || PyBool_Check(PyTuple_GET_ITEM(made, i))) {
-                    PyObject* mended = clay_mend(made);
-                    Py_DECREF(made);
+        PyObject* out = PyTuple_Type.tp_new(type, args, kwargs);
+        if (out) {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++) {
+                if (!PyLong_Check(PyTuple_GET_ITEM(out, i)) || PyBool_Check(PyTuple_GET_ITEM(out, i))) {
+                    PyObject* mended = clay_mend(out);
+                    Py_DECREF(out);
                     return mended;
                 }
             }
         }
-        return made;
+        return out;
     }
     static void clay_check_items(PyObject* type, PyObject* (*mend)(PyObject*)) {
         clay_mend = mend;
@@ -55,7 +55,7 @@ class Size(tuple):
         return f"{prefix()}.Size([{', '.join([str(int(n)) for n in self])}])"
 
     def __getitem__(self, key):
-        if not isinstance(self, tuple):                # a function of a class made by Python takes any self
+        if not isinstance(self, tuple):                # Python lets any object be passed as self here
             raise TypeError(f"descriptor '__getitem__' requires a 'Size' object but received a '{type(self).__name__}'")
         return _part(self, key)
 
@@ -84,7 +84,7 @@ class Size(tuple):
 cdef object _part(object self, object key):
     cdef Py_ssize_t i, n = PyTuple_GET_SIZE(self)
     if type(key) is int:
-        i = PyNumber_AsSsize_t(key, NULL)          # what is too large becomes the largest
+        i = PyNumber_AsSsize_t(key, NULL)          # too large an index is clipped
         if i < 0:
             i += n
         if 0 <= i < n:
@@ -93,7 +93,7 @@ cdef object _part(object self, object key):
     return Size(out) if isinstance(key, slice) else out
 
 
-# Rules and forwards ask for `shape[i]` all the time: straight to the function, past the lookup of its name.
+# `shape[i]` is frequent in rules and forwards: the slot calls this function directly, without a lookup by name.
 clay_set_subscript(Size, _part)
 
 

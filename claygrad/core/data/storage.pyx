@@ -15,8 +15,8 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
 cdef extern from "fast_dealloc.h":
-    void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
-    void clay_let_go(PyObject* owned) noexcept
+    void clay_set_dealloc(PyTypeObject* type, void (*before_dealloc)(PyObject*) noexcept)
+    void clay_release_chain(PyObject* owned) noexcept
 
 cdef extern from "sealed.h":
     ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
@@ -26,7 +26,7 @@ cdef extern from "sealed.h":
 
 
 cdef int64_t _bytes(object n) except? -1:
-    """A size in bytes as an int64, with PyTorch's complaints."""
+    """A size in bytes as an int64, or PyTorch's error."""
     if n < -(1 << 63) or n >= 1 << 63:
         raise ValueError("Overflow when unpacking long long")
     return n
@@ -43,7 +43,7 @@ cdef class Storage:
     """One block of memory, its write counter and its epochs (Note [Epochs] in core/data/storage.pxd)."""
 
     cdef int before_write(self) except -1:
-        """Keep what saved values read; to be called before any byte changes."""
+        """Copy the bytes for the saved values that read them; to be called before every write."""
         if self.holders == 0:
             return 0
         self.own()
@@ -66,7 +66,7 @@ cdef class Storage:
         if not isinstance(self.owner, Cow):
             return 0
         if Py_REFCNT(<PyObject*>self.owner) == 1:
-            block = (<Cow>self.owner).block      # the last that reads them
+            block = (<Cow>self.owner).block      # this storage is the last one that shares them
         else:
             block = new_storage(self.capacity)
             if self.capacity:
@@ -90,7 +90,7 @@ cdef class Storage:
                     memcpy(larger.ptr, self.ptr, self.capacity)
                 self.ptr, larger.ptr = larger.ptr, self.ptr
                 larger.length = larger.capacity = self.capacity
-                larger.owner, self.owner = self.owner, None             # the old block goes with it
+                larger.owner, self.owner = self.owner, None             # frees the old block
             elif self.where.kind == ACCELERATOR:
                 larger = storage_on(self.where, nbytes)
                 self.where.table.copy_block(larger.owner, self.owner, self.capacity)
@@ -118,7 +118,7 @@ cdef class Storage:
 
     # What Python sees, as torch.UntypedStorage
     def data_ptr(self):
-        self.own()                               # who asks may write
+        self.own()                               # the caller may write through the address
         if self.where.kind == ACCELERATOR:
             return self.where.table.address(self.owner) if self.length else 0
         return <size_t>self.ptr if self.length else 0
@@ -196,7 +196,7 @@ cdef class Storage:
     cdef Storage part(self, int64_t first, int64_t count):
         """Some of the bytes as a storage of their own, on the same memory."""
         cdef Storage out = borrow(self.ptr + first if count else NULL, count, export_of(self))
-        out.exports = 1                          # this storage is the other that can write them
+        out.exports = 1                          # writes may come through this storage too
         return as_class(type(self), out)
 
     def tolist(self):
@@ -214,7 +214,7 @@ cdef class Storage:
         return self
 
     def resize_(self, nbytes, /):
-        """Another number of bytes; new ones are uninitialised. Tensors that lie beyond the new end keep their memory."""
+        """Change the number of bytes; new ones are uninitialised. Tensors beyond the new end keep their memory."""
         if not _is_int(nbytes):
             raise RuntimeError(f"resize_ expects an int, but got {type(nbytes).__name__}")
         cdef int64_t wanted = _bytes(nbytes)
@@ -278,7 +278,7 @@ cdef class Storage:
         return as_class(type(self), storage_on(self.where, 0))
 
     def cpu(self):
-        """This storage, or a copy on the CPU of one that lies elsewhere."""
+        """This storage, or a copy on the CPU of one on another device."""
         if self.where.kind == META:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         return self if self.where.kind == CPU else as_class(type(self), self.on_host())
@@ -287,7 +287,7 @@ cdef class Storage:
         return self
 
     def type(self, dtype=None, non_blocking=False):
-        """The name of the class; with the class itself given, the storage. Bytes are cast by `float()` and its like."""
+        """The name of the class; given that class, the storage itself. Use `float()` and the like to cast."""
         if dtype is None:
             return f"{prefix()}.storage.UntypedStorage"
         if dtype is self.__class__ or dtype == self.type():
@@ -337,23 +337,23 @@ cdef class Storage:
         return f"{rows}\n[{name}(device={self.where}) of size {self.length}]"
 
 
-cdef void _take_leave(PyObject* dying) noexcept:
+cdef void _before_dealloc(PyObject* dying) noexcept:
     cdef Storage s = <Storage>dying
     cdef PyObject* owner
     if s.owner is None:
         if s.ptr != NULL:
             pool_free(s.ptr, s.capacity)
         return
-    owner = <PyObject*>s.owner                   # an array, which may be the first of many: Note [Iterative free]
+    owner = <PyObject*>s.owner                   # an array, which may be the first of a long chain: Note [Iterative free]
     Py_INCREF(s.owner)
     s.owner = None
-    clay_let_go(owner)
+    clay_release_chain(owner)
 
 
-clay_farewell(<PyTypeObject*>Storage, _take_leave)                # Note [Farewell]
+clay_set_dealloc(<PyTypeObject*>Storage, _before_dealloc)                # Note [Fast dealloc]
 
 
-# Note [No tensor without storage] in tensor.pyx holds for storages too: this makes whole ones.
+# As for tensors (Note [No tensor without storage] in tensor.pyx): Python gets complete storages only.
 cdef object _new(PyTypeObject* type, PyObject* args, PyObject* kwargs):
     given = <tuple>args
     named = dict(<dict>kwargs) if kwargs != NULL else {}
@@ -372,15 +372,15 @@ cdef object _new(PyTypeObject* type, PyObject* args, PyObject* kwargs):
     return as_class(<object>type, storage_on(place, _bytes(content)) if _is_int(content) else _from_sequence(content, place))
 
 
-cdef Storage as_class(object cls, Storage made):
+cdef Storage as_class(object cls, Storage result):
     """A new storage, or an instance of a subclass that takes over its bytes."""
     cdef Storage out
     if cls is Storage:
-        return made
+        return result
     out = <Storage>clay_make(<PyTypeObject*>cls)
-    out.where, out.length, out.capacity, out.exports, out.owner = made.where, made.length, made.capacity, made.exports, made.owner
-    out.ptr = made.ptr
-    made.ptr = NULL
+    out.where, out.length, out.capacity, out.exports, out.owner = result.where, result.length, result.capacity, result.exports, result.owner
+    out.ptr = result.ptr
+    result.ptr = NULL
     return out
 
 
@@ -409,14 +409,14 @@ clay_replace_new(<PyTypeObject*>Storage, _new)
 @cython.final
 @cython.no_gc                                    # as Export
 cdef class Cow:
-    """What storages that read the same bytes have for owner: Note [Lazy clones] in core/data/storage.pxd."""
+    """The owner of storages that share bytes until a write (copy on write): Note [Lazy clones] in core/data/storage.pxd."""
 
 
 clay_seal(<PyTypeObject*>Cow)                    # Note [Sealed types]
 
 
 def lazy_clone(Storage self):
-    """A storage with the same bytes, which are copied when one of the two is written; None where others can see them."""
+    """A storage that shares the bytes until one of the two is written; None if the bytes are visible outside claygrad."""
     cdef Cow cow
     cdef Storage out
     if self.exports or self.where.kind != CPU:
@@ -494,7 +494,7 @@ cdef Storage storage_on(device where, int64_t nbytes):
     if where.kind == CPU:
         return new_storage(nbytes)
     _check_size(nbytes)
-    _unusual |= ELSEWHERE                # Note [Unusual]
+    _unusual |= OFF_CPU                # Note [Unusual]
     cdef Storage s = Storage.__new__(Storage)
     s.where = where
     s.length = s.capacity = nbytes
@@ -505,7 +505,7 @@ cdef Storage storage_on(device where, int64_t nbytes):
 
 cdef Storage storage_of_block(device where, int64_t nbytes, object block):
     global _unusual
-    _unusual |= ELSEWHERE
+    _unusual |= OFF_CPU
     cdef Storage s = Storage.__new__(Storage)
     s.where = where
     s.length = s.capacity = nbytes
@@ -515,7 +515,7 @@ cdef Storage storage_of_block(device where, int64_t nbytes, object block):
 
 # Note [Mapped memory] in core/data/mapped_memory.pxd
 def on_mapping(Mapping block, int64_t nbytes, cls=Storage):
-    """A storage of class `cls` on mapped memory. Others can write it, so it counts as handed out."""
+    """A storage of class `cls` on mapped memory. Other processes can write it, so it counts as exported."""
     if not isinstance(cls, type) or not issubclass(cls, Storage):
         raise TypeError(f"a storage cannot be of class {cls!r}")
     if nbytes < 0 or nbytes > block.size:
@@ -526,10 +526,10 @@ def on_mapping(Mapping block, int64_t nbytes, cls=Storage):
 
 
 def move_to_mapping(Storage self, Mapping block):
-    """Let the bytes lie in mapped memory from now on. Others can write it, so it counts as handed out."""
+    """Move the bytes to mapped memory. Other processes can write it, so it counts as exported."""
     cdef Storage former
     if isinstance(self.owner, Mapping) and not (<Mapping>self.owner).apart:
-        return                                   # another thread was quicker
+        return                                   # another thread did it meanwhile
     if self.where.kind != CPU or block.size < self.capacity:
         raise RuntimeError("the bytes of this storage do not fit in that memory")
     self.before_write()                          # what saved values read must not change behind their back
@@ -537,7 +537,7 @@ def move_to_mapping(Storage self, Mapping block):
         memcpy(block.ptr, self.ptr, self.capacity)
     former = borrow(self.ptr, self.capacity, self.owner)
     if self.exports:
-        block.former = former                    # arrays that were handed out see it, and keep this storage
+        block.former = former                    # existing NumPy arrays use it, and keep this storage alive
     self.ptr, self.owner = block.ptr, block
     self.exports += 1
 
@@ -552,5 +552,5 @@ def mapping_of(Storage self):
 
 
 def capacity_of(Storage self):
-    """Bytes there are, also beyond the end that a shrunken storage tells."""
+    """Allocated bytes, including those beyond the end of a shrunken storage."""
     return self.capacity

@@ -19,7 +19,7 @@ cdef Layout to_host(Layout v):
 
 
 cdef object _upload(object array, device where):
-    """A copy of an array in main memory as the device keeps such elements: foreign ones by their bits."""
+    """Upload an array. Elements of a dtype that the device lacks are stored as integers with the same bits."""
     table = where.table
     kept = table.kept_as(array.dtype)
     array = numpy.ascontiguousarray(array).reshape(array.shape)
@@ -30,12 +30,12 @@ cdef object array_on(Layout v, device where):
     if v.storage.where is where:
         return v.array_there()
     if v.storage.where.kind == META or v.bits & SPARSE:
-        return v.array()                                  # which refuses
+        return v.array()                                  # raises
     return _upload(to_host(v).array(), where)
 
 
 cdef object cast_on(object table, object array, dtype have, dtype want):
-    """The elements in another dtype; a complex number becomes its real part, a bfloat16 is kept by its bits."""
+    """Cast on the device: complex numbers become their real parts, bfloat16 is stored as integers with the same bits."""
     if have is want:
         return array
     if have.code >= C32 and have.code != BF16 or want.code >= C32 and want.code != BF16:
@@ -53,9 +53,9 @@ cdef object cast_on(object table, object array, dtype have, dtype want):
 
 
 cdef Layout adopt_array(device where, object array, dtype d, bint keep_order, list others):
-    """A layout that owns the memory of a result: a new array of the device's module, or a copy of what others see.
+    """The layout of a result: takes over a new array of the device's module; an array that shares memory is copied.
 
-    d: the dtype that the elements are of, by their bits if the device has no such numbers.
+    d: the dtype of the elements, also where the device stores them as integers with the same bits.
     """
     cdef int64_t shape[64]
     cdef int64_t strides[64]

@@ -11,18 +11,18 @@ from claygrad.core.data.storage cimport storage_on
 from claygrad.core.data.transfer cimport adopt_array, array_on, cast_on, to_host
 from claygrad.core.dispatch.call cimport compute_native
 from claygrad.core.dispatch.reference cimport (call_declared, cast_code, enter_quiet, final_dtype, iterated_strides,
-                                               leave_quiet, number_array, run_elsewhere_by)
+                                               end_quiet, number_array, run_off_cpu_by)
 from claygrad.core.errors import Lacking
 from claygrad.core.op cimport P_TENSORS, POINTWISE, REDUCTION, Op
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 
 cdef object _array(Layout v, device where, int code, bint half_raw, bint wide):
-    """A tensor's elements on the device, in the compute dtype: Note [Halves] in core/dispatch/reference.pyx."""
+    """A tensor's elements on the device, in the compute dtype: Note [Half precision] in core/dispatch/reference.pyx."""
     cdef int want = code if code >= 0 else v.dtype.code
     cdef dtype have = v.dtype
     array = array_on(v, where)
-    if narrow(want) and (not half_raw or want != F16):    # float16 is the only half that array modules know
+    if narrow(want) and (not half_raw or want != F16):    # of the two half dtypes, array modules know only float16
         if want != have.code and not wide:
             array, have = cast_on(where.table, array, have, of_code(want)), of_code(want)
         want = wider(want)
@@ -34,7 +34,7 @@ cdef object _listed(object x, device where, int code, bint half_raw):
 
 
 cdef object _arguments(Op op, PyObject** slots, int code, device where, int* half):
-    """What the forward takes after the module; `half` becomes the dtype that its float32 results are rounded to, or -1."""
+    """The arguments of the forward after `xp`; `half` becomes the dtype that float32 results are rounded to, or -1."""
     cdef int i
     cdef int rounded = -1
     cdef bint told = False
@@ -82,12 +82,12 @@ cdef list _told(Op op, PyObject** slots):
     if op.meta is None or op.meta == "data":
         return []
     given = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
-    made = op.meta(*[given[name] for name in op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]])
-    return [x[1] for x in made] if isinstance(made, list) and all([len(x) == 2 and isinstance(x[1], dtype) for x in made]) else []
+    out = op.meta(*[given[name] for name in op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]])
+    return [x[1] for x in out] if isinstance(out, list) and all([len(x) == 2 and isinstance(x[1], dtype) for x in out]) else []
 
 
 cdef list _blocks(Op op, PyObject** slots):
-    """The memory of the inputs: a result that lies in it is copied."""
+    """The memory blocks of the inputs: a result that shares one of them is copied."""
     cdef int i
     out = []
     for i in range(op.n_params):
@@ -111,20 +111,20 @@ cdef Layout _result(Op op, object array, int code, int half, device where, list 
     return adopt_array(where, cast_on(table, array, have, want), want, keep_order, blocks)
 
 
-cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
+cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout result):
     """A pointwise result with torch's strides."""
     cdef int64_t strides[64]
     cdef Layout out
-    if not iterated_strides(op, slots, made, strides):
-        return made
-    out = new_layout(storage_on(made.storage.where, bytes_of(made.dtype, made.ndim, made.shape)), made.dtype, made.ndim, made.shape,
-                     strides, 0)
-    made.storage.where.table.assign(out.array_there(), made.array_there())
+    if not iterated_strides(op, slots, result, strides):
+        return result
+    out = new_layout(storage_on(result.storage.where, bytes_of(result.dtype, result.ndim, result.shape)),
+                     result.dtype, result.ndim, result.shape, strides, 0)
+    result.storage.where.table.assign(out.array_there(), result.array_there())
     return out
 
 
-# Random numbers are made in main memory, from the stream of the device: so are draws with parameters of their own, and how they
-# move with these.
+# These are computed in main memory with the device's generator and then uploaded: random numbers, draws from distributions with
+# tensor parameters, and the derivatives of such draws.
 cdef frozenset _DRAWN = frozenset(("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad", "poisson",
                                    "_binomial"))
 
@@ -152,31 +152,31 @@ cdef object _on_accelerator(Op op, PyObject** slots, int code, device where):
                     several.append(_result(op, x, code, -1 if wide else half, where, blocks, keep))
                     blocks.append((<Layout>several[-1]).storage.owner)
                 return several
-            made = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)
-            return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
+            out = _result(op, result, code, half, where, blocks, op.kind != REDUCTION)
+            return _in_iterated_order(op, slots, out) if op.kind == POINTWISE else out
     except Exception as error:
         if not table.lacks(error, sys.exc_info()[2]):
             raise
         if not table.may_use_host():
             raise NotImplementedError(table.lacking_text(op.name, error)) from error
     finally:
-        leave_quiet(ctx)
+        end_quiet(ctx)
     table.note_host_use(op.name)
     return _on_host(op, slots, where)
 
 
 cdef object _on_host(Op op, PyObject** slots, device where):
-    """The same on copies in main memory: the result goes back."""
+    """Run on copies in main memory, and upload the result."""
     cdef int i
     cdef PyObject* copies[24]
     cdef list held = []
-    cdef object made
+    cdef object out
     for i in range(op.n_params):
         held.append(where.table.generator(where) if op.params[i] == "generator" and <object>slots[i] is None
                     else _hosted(<object>slots[i]))
         copies[i] = <PyObject*>held[i]
-    made = compute_native(op, copies)
-    return [_back(<Layout>x, where) for x in made] if isinstance(made, list) else _back(<Layout>made, where)
+    out = compute_native(op, copies)
+    return [_back(<Layout>x, where) for x in out] if isinstance(out, list) else _back(<Layout>out, where)
 
 
 cdef object _hosted(object value):
@@ -191,4 +191,4 @@ cdef Layout _back(Layout v, device where):
     return adopt_array(where, array_on(v, where), v.dtype, True, [])
 
 
-run_elsewhere_by(_on_accelerator)
+run_off_cpu_by(_on_accelerator)

@@ -1,4 +1,4 @@
-"""Arguments of a call put in their places: type checks with torch's texts, keywords, positional ints as one tuple."""
+"""Binding the arguments of a call: type checks with torch's messages, keywords, positional ints as one tuple."""
 from operator import index
 
 import numpy
@@ -11,7 +11,7 @@ from claygrad.core.op cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT,
 from claygrad.core.data.dtype cimport CAT_FLOAT, parse
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.errors import SEVERAL_FORMS, kind_of, unexpected_keyword
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
@@ -42,24 +42,24 @@ cdef bint _is_int(object x):
 
 
 cdef bint _is_number(object value):
-    """Whether an object of NumPy or a tensor is one number; a tensor that requires grad would lose it here."""
+    """Whether a NumPy object or a tensor is a single number. Not a tensor that requires grad: its history would be lost."""
     if isinstance(value, Tensor):
         return (<Tensor>value).layout.ndim == 0 and not value.requires_grad
     return type(value).__module__ == "numpy" and value.ndim == 0
 
 
 cdef object exact_int(object x):
-    """What an object says that it is as an index, as an int and no subclass. Its own __index__ may return anything."""
+    """The result of __index__ as an exact int: an object's own __index__ may return anything."""
     return int.__index__(index(x))
 
 
 cdef object from_numpy(object value):
-    """A NumPy number as a Python one, an array, beside an operator, as a tensor."""
-    return LATE["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
+    """A NumPy scalar as a Python number; an array operand as a tensor."""
+    return UPCALLS["as_tensor"](value) if isinstance(value, numpy.ndarray) else value.item()
 
 
 cdef object checked(Op op, int i, object value, bint by_place):
-    """The argument in the form its kind asks for, or an error. Only called when the quick test failed."""
+    """Convert the argument to what its kind needs, or raise. Only called if `is_valid` was not sure."""
     cdef int kind = op.kinds[i]
     if kind == P_TENSOR_OPT and value is None or kind == P_TENSOR_NUM_OPT and value is None:
         return value
@@ -70,7 +70,7 @@ cdef object checked(Op op, int i, object value, bint by_place):
             if isinstance(value, numpy.generic):
                 return value.item()
         elif isinstance(value, (int, float, complex)) and op.info.get("numbers"):
-            return LATE["as_tensor"](numpy.asarray(value))
+            return UPCALLS["as_tensor"](numpy.asarray(value))
         raise _wrong(op, i, value, by_place)
     if kind == P_TENSORS:
         if not isinstance(value, (tuple, list)):
@@ -109,15 +109,15 @@ cdef object checked(Op op, int i, object value, bint by_place):
             return ()
         if isinstance(value, (tuple, list)):
             if all([_is_int(x) for x in value]):
-                made = tuple([exact_int(x) for x in value])
-                for k, x in enumerate(made):
+                out = tuple([exact_int(x) for x in value])
+                for k, x in enumerate(out):
                     if not _fits(x):
                         raise TypeError(f"{op.name}(): argument '{op.params[i]}' failed to unpack the object at pos {k + 1} with error "
                                         "\"Overflow when unpacking long long")
-                return made
+                return out
         elif isinstance(value, Tensor) and value.dtype.category < CAT_FLOAT and value.ndim <= 1:
-            made = value.tolist()
-            return made if isinstance(made, int) else tuple(made)
+            out = value.tolist()
+            return out if isinstance(out, int) else tuple(out)
     elif kind == P_DTYPE_OPT:
         found = parse(value)
         if found is not None:
@@ -128,7 +128,7 @@ cdef object checked(Op op, int i, object value, bint by_place):
 
 
 cdef inline bint _fits(object value) noexcept:
-    """Whether an int can be had in 64 bits, which all sizes and places are counted in."""
+    """Whether an int fits in 64 bits, as all sizes and indices must."""
     cdef int overflow = 0
     PyLong_AsLongLongAndOverflow(value, &overflow)
     return overflow == 0
@@ -142,8 +142,8 @@ cdef object _whole(object value):
     return value
 
 
-cdef bint quick(int kind, object value) noexcept:
-    """Whether the argument surely is what its kind asks for."""
+cdef bint is_valid(int kind, object value) noexcept:
+    """Whether the argument is valid for its kind: a fast test that may say False for a valid one."""
     if kind <= P_TENSOR_NUM_OPT:
         return isinstance(value, Tensor)
     if kind == P_ANY:
@@ -165,13 +165,13 @@ cdef bint quick(int kind, object value) noexcept:
 
 
 class Axes(tuple):
-    """Axes from 0 on, with the numbers that were given for them: for the operations that name those in a refusal."""
+    """Non-negative axes together with the dims as given, which some error messages name."""
 
     given = ()
 
 
 cdef object axes(Op op, object dim, int ndim):
-    """Reduction dims as a tuple of axes from 0 on; None for all of them."""
+    """Reduction dims as a tuple of non-negative axes; None for all of them."""
     cdef int n = ndim if ndim else 1
     cdef int64_t d
     if dim is None:
@@ -189,9 +189,9 @@ cdef object axes(Op op, object dim, int ndim):
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         out.append(d)
     if op.names_given_dims and ndim:
-        made = Axes(out)
-        made.given = given
-        return made
+        result = Axes(out)
+        result.given = given
+        return result
     return tuple(out) if ndim else ()
 
 
@@ -211,7 +211,7 @@ cdef int _index_of(Op op, str name) noexcept:
 
 
 cdef object _unexpected(Op op, PyObject** slots, PyObject** values, tuple names, Py_ssize_t k):
-    """The refusal of the keyword `k`; those before it are in their slots."""
+    """The error for keyword `k`; the keywords before it are already bound."""
     cdef int i
     bound = [_index_of(op, name) for name in names[:k]]
     given = [<object>slots[i] for i in range(op.method, op.n_params) if slots[i] != NULL and i not in bound]
@@ -219,7 +219,7 @@ cdef object _unexpected(Op op, PyObject** slots, PyObject** values, tuple names,
 
 
 cdef object bind_keywords(Op op, PyObject** slots, PyObject** values, PyObject* kwnames):
-    """Put keyword arguments in their places; returns out=."""
+    """Bind keyword arguments to their slots; returns out=."""
     cdef Py_ssize_t k
     cdef int j
     out = None

@@ -5,8 +5,8 @@ from claygrad.core.op cimport Op
 cdef object run(Op op, PyObject** slots)      # compute and record; the arguments are bound
 cdef object call_inplace(Op op, PyObject** slots)      # the same, written into the first tensor
 cdef object call_view(Op op, PyObject** slots)
-cdef object compute_native(Op op, PyObject** slots)    # the layout of the result, or a list; the arguments are the CPU's
-cdef object run_in_autocast(Op op, PyObject** slots)   # the same in the dtype that autocast has for it
+cdef object compute_native(Op op, PyObject** slots)    # the layout of the result, or a list; all arguments are on the CPU
+cdef object run_in_autocast(Op op, PyObject** slots)   # as run, with the inputs cast as autocast says
 
 
 cdef inline object run_all(object op, list values):

@@ -1,18 +1,18 @@
-"""What happens when an operation is called: its arguments are bound, one of its forms computes, and the result is recorded."""
+"""The call of an operation: bind the arguments, compute by the native form or the reference, record the result."""
 from cpython.object cimport PyObject
 from claygrad.core.user_warnings import warn
-from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, quick
+from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, is_valid
 from claygrad.core.op cimport (COMPOSITE, MULTI_VIEW, P_ANY, P_TENSOR_NUM, POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, REDUCTION, VIEW,
                                Op, find_op, run_check)
 from claygrad.core.op import every_op
 from libc.stdint cimport int64_t
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT, category_of, dtype, of_code
-from claygrad.core.data.layout cimport SPARSE, Layout, check_dims, dense, new_layout, same_shape, stretched
-from claygrad.core.data.storage cimport ELSEWHERE, INTERCEPTED, OBSERVED, unusual
+from claygrad.core.data.layout cimport SPARSE, Layout, check_dims, dense, new_layout, same_shape, is_broadcast
+from claygrad.core.data.storage cimport OFF_CPU, INTERCEPTED, OBSERVED, unusual
 from claygrad.core.dispatch.convert cimport converted
 from claygrad.core.dispatch.promotion cimport result_code
-from claygrad.core.dispatch.reference cimport call_declared, check_call, elsewhere, reference
-from claygrad.core.graph.conj_view cimport any_elsewhere, any_lazy, resolve, resolved, with_bits
+from claygrad.core.dispatch.reference cimport call_declared, check_call, off_cpu, reference
+from claygrad.core.graph.conj_view cimport any_off_cpu, any_lazy, resolve, resolved, with_bits
 from claygrad.core.graph.intercept cimport applies, forward_levels, intercept
 from claygrad.core.graph.inplace cimport begin_write, check_writable, overlaps, rebase, write_layout
 from claygrad.core.graph.modes cimport modes
@@ -24,38 +24,38 @@ from claygrad.core.errors import no_such_overload, old_form
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 from claygrad.core.graph.view cimport make_view
-from claygrad.core.dispatch.registry cimport offer_short, take, take_table
+from claygrad.core.dispatch.registry cimport offer_composite_slots, take, take_table
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
-# The doors of operations: Note [Leaving].
+# Entry points of operations: Note [Entry points].
 cdef extern from *:
     """
-    #include "door.h"
-    CLAY_BEHIND_A_DOOR PyObject* clay_call(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames);
+    #include "inline_entry.h"
+    CLAY_ENTRY_INLINE PyObject* clay_call(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames);
     static PyObject* clay_asking(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames);
 
     static void clay_tell_operation(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
-        clay_tell_call("operation", op, args, PyVectorcall_NARGS(nargsf) + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)));
+        clay_explain_call("operation", op, args, PyVectorcall_NARGS(nargsf) + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)));
     }
 
-    static PyObject* clay_call_door(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
+    static PyObject* clay_call_entry(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
         PyObject* out = clay_call(op, args, nargsf, kwnames);
         if (out == NULL) clay_tell_operation(op, args, nargsf, kwnames);
         return out;
     }
 
-    static PyObject* clay_asking_door(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
+    static PyObject* clay_asking_entry(PyObject* op, PyObject** args, size_t nargsf, PyObject* kwnames) {
         PyObject* out = clay_asking(op, args, nargsf, kwnames);
         if (out == NULL) clay_tell_operation(op, args, nargsf, kwnames);
         return out;
     }
     """
-    object clay_call_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
-    object clay_asking_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_call_entry(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_asking_entry(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
 
 cdef int* _unusual = unusual()
 
@@ -68,9 +68,7 @@ def conj(x):
 
 
 cdef object _refused(Op op, PyObject** args, Py_ssize_t n, PyObject* kwnames, object error):
-    """Arguments that do not fit: for an object that overrides (Note [Overrides]), what it answers; else an error.
-
-    It is torch's for arguments that fit no signature, where there are several.
+    """Arguments of a wrong type: the answer of an object with __torch_function__ (Note [Overrides]), else torch's error.
     """
     cdef Py_ssize_t k, count = 0 if kwnames == NULL else len(<tuple>kwnames)
     cdef list found = overriding(args, n + count)
@@ -85,39 +83,39 @@ cdef object _refused(Op op, PyObject** args, Py_ssize_t n, PyObject* kwnames, ob
 
 
 cdef object reported(Op op):
-    """As what an operation is known to overrides: as itself, but for attributes such as Tensor.T.__get__."""
+    """The function that __torch_function__ gets: the operation itself, or for attributes Tensor.T.__get__ and the like."""
     return (<object>op).__dict__.get("reported", op)
 
 
 cdef object _asking "clay_asking" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
-    """A call where others may answer: Note [Overrides]."""
+    """A call that __torch_function__ may answer: Note [Overrides]."""
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
     cdef list found = overriding(args, n if kwnames == NULL else n + len(<tuple>kwnames))
     if found is None or found and (<Op>self).method and not isinstance(<object>args[0], Tensor):
-        return clay_call_door(self, args, nargsf, kwnames)
+        return clay_call_entry(self, args, nargsf, kwnames)
     return hand_over(reported(<Op>self), found, args, n, kwnames)
 
 
-cdef tuple _OF_NUMBERS = ("add", "sub", "mul", "div", "floor_divide")            # two numbers are enough for these
+cdef tuple _OF_NUMBERS = ("add", "sub", "mul", "div", "floor_divide")            # these take two Python numbers
 
 
 cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
     cdef Op op = <Op>self
-    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf), taken
+    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf), n_bound
     cdef PyObject* slots[24]
     cdef int i
     cdef list kept = None
     cdef object out = None, value
     for i in range(op.n_params):
         slots[i] = NULL
-    taken = n
+    n_bound = n
     if op.varargs >= 0 and n > op.varargs:
         value = collect(op, args, n)
         if value is not None:
             kept = [value]
             slots[op.varargs] = <PyObject*>value
-            taken = op.varargs
-    if taken > op.n_positional:
+            n_bound = op.varargs
+    if n_bound > op.n_positional:
         old = old_form(op.name, op.params[:op.n_positional], op.method, op.has_out,
                        tuple([<object>args[i] for i in range(n)]))
         if old is not None:
@@ -125,9 +123,9 @@ cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyOb
             return op(*old[0], **old[1], **named)
         plural = "" if op.n_positional - op.method == 1 else "s"
         return _refused(op, args, n, kwnames, TypeError(
-            f"{op.name}() takes {op.n_positional - op.method} positional argument{plural} but {taken - op.method} "
-            f"{'was' if taken - op.method == 1 else 'were'} given"))
-    for i in range(taken):
+            f"{op.name}() takes {op.n_positional - op.method} positional argument{plural} but {n_bound - op.method} "
+            f"{'was' if n_bound - op.method == 1 else 'were'} given"))
+    for i in range(n_bound):
         slots[i] = args[i]
     if kwnames != NULL:
         out = bind_keywords(op, slots, args + n, kwnames)
@@ -138,9 +136,9 @@ cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyOb
                 return _refused(op, args, n, kwnames, TypeError(
                     f"{op.name}() missing 1 required positional arguments: \"{op.params[i]}\""))
             slots[i] = <PyObject*>value
-        elif not quick(op.kinds[i], <object>slots[i]):
+        elif not is_valid(op.kinds[i], <object>slots[i]):
             try:
-                value = checked(op, i, <object>slots[i], i < taken or i == op.varargs)
+                value = checked(op, i, <object>slots[i], i < n_bound or i == op.varargs)
             except TypeError as error:
                 return _refused(op, args, n, kwnames, error)
             if <PyObject*>value != slots[i]:
@@ -152,7 +150,7 @@ cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyOb
         if op.name not in _OF_NUMBERS:
             return _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
                                                             f"{type(<object>slots[0]).__name__}"))
-        value = LATE["tensor"](<object>slots[0])
+        value = UPCALLS["tensor"](<object>slots[0])
         if kept is None:
             kept = []
         kept.append(value)
@@ -173,15 +171,15 @@ cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyOb
 
 
 cdef object run_in_autocast(Op op, PyObject** slots):
-    """Run with the inputs in the dtype that autocast has for the operation (claygrad.amp)."""
+    """Run with the inputs cast as autocast says for this operation (claygrad.amp)."""
     cdef PyObject* cast_slots[24]
     cdef int i
-    cdef list chosen = LATE["autocast"](op.name, [<object>slots[i] for i in range(op.n_params)])
-    if chosen is None:
+    cdef list selected = UPCALLS["autocast"](op.name, [<object>slots[i] for i in range(op.n_params)])
+    if selected is None:
         return run(op, slots)
     for i in range(op.n_params):
-        cast_slots[i] = <PyObject*>chosen[i]
-    modes().autocast = False                       # what it is made of is not asked again
+        cast_slots[i] = <PyObject*>selected[i]
+    modes().autocast = False                       # not for the operations inside
     try:
         return run(op, cast_slots)
     finally:
@@ -207,11 +205,11 @@ cdef object run(Op op, PyObject** slots):
             return observed(run, FORWARD, op, slots)
         if any_lazy(slots, op.n_params):
             return _run_lazy(op, slots)
-        native = not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params))
+        native = not (_unusual[0] & OFF_CPU and any_off_cpu(slots, op.n_params))
     if op.kind >= VIEW:
         if op.kind == COMPOSITE:
-            if op.short != NULL and native and not modes().autocast:
-                result = op.short(op, slots)
+            if op.composite != NULL and native and not modes().autocast:
+                result = op.composite(op, slots)
                 if result is not None:
                     return result
             result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
@@ -230,9 +228,9 @@ cdef object run(Op op, PyObject** slots):
 
 
 # Note [The ladder]
-# An operation is computed by its native form; else, where a dtype or a layout alone was in the way, by its native form on converted
-# arguments; else by its reference, the declared forward over an array module. This is the only place that tries one after the other.
-# Native forms are the CPU's: `native` says that no argument is elsewhere, so that none of them asks.
+# An operation is computed by its native form; if that does not take a dtype or a layout, by its native form on converted arguments;
+# else by its reference, the declared forward over an array module. This is the only place that tries one after the other.
+# Native forms run on the CPU: `native` says that all arguments are there, so that no native form has to check.
 cdef inline object compute(Op op, PyObject** slots, bint native):
     """The layout of the result, or a list of them."""
     cdef object result
@@ -252,33 +250,33 @@ cdef object compute_native(Op op, PyObject** slots):
 
 
 cdef object _otherwise(Op op, PyObject** slots, bint native):
-    """The rungs below the native form."""
+    """What follows if the native form does not apply: converted arguments, then the reference."""
     cdef object result = None
     cdef int code = -1
-    where = check_call(op, slots, &code)             # refusals, in torch's words, before anything is cast
+    where = check_call(op, slots, &code)             # torch's errors, before anything is cast
     if where is not None:
-        return elsewhere(op, slots, code, where)
+        return off_cpu(op, slots, code, where)
     if native and (op.fast != NULL or op.many != NULL):
         result = converted(op, slots)
     return reference(op, slots, code) if result is None else result
 
 
 cdef object _run_lazy(Op op, PyObject** slots):
-    """The same where an argument is lazy (Note [Lazy conjugates]): computed of its values, recorded of itself."""
-    cdef PyObject* plain[24]
+    """The same with a lazy argument (Note [Lazy conjugates]): compute with its values, record the argument itself."""
+    cdef PyObject* resolved_slots[24]
     cdef list _kept                          # keeps them alive
     cdef Tensor t
     cdef object result = None
     cdef int i
     if any_sparse(slots, op.n_params):
-        return LATE["sparse"](op, [<object>slots[i] for i in range(op.n_params)])
+        return UPCALLS["sparse"](op, [<object>slots[i] for i in range(op.n_params)])
     if op.kind == COMPOSITE:
         result = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
         return op.returns(result) if op.returns is not None and type(result) is tuple else result
     if op.kind >= VIEW:
         return call_view(op, slots)
-    _kept = resolve(slots, op.n_params, plain)
-    result = compute(op, plain, not any_elsewhere(plain, op.n_params))
+    _kept = resolve(slots, op.n_params, resolved_slots)
+    result = compute(op, resolved_slots, not any_off_cpu(resolved_slots, op.n_params))
     if type(result) is not Layout:
         return _several(op, slots, <list>result)
     t = new_tensor(<Layout>result)
@@ -290,7 +288,7 @@ cdef object _run_lazy(Op op, PyObject** slots):
 
 
 cdef inline int _note_cut(Op op, PyObject** slots, Tensor t) except -1:
-    """Remember where a result, or what it was computed from, was cut from a graph."""
+    """Remember where the graph was cut (no_grad, detach), for later error messages."""
     cdef int i
     cdef Tensor x
     for i in range(op.n_tensors):
@@ -338,26 +336,27 @@ cdef object _into(Op op, PyObject** slots, object out):
                            "arguments requires grad.")
     if forward_levels():
         for x in [*_flat(op, slots), *targets]:
-            if isinstance(x, Tensor) and LATE["tangents"](x) is not None:
+            if isinstance(x, Tensor) and UPCALLS["tangents"](x) is not None:
                 raise NotImplementedError(f"Trying to use forward AD with {op.name}_out that does not support it because it is an out= "
                                           "function")
-    if op.info.get("out") == "dtype":             # what is computed in the dtype of out=
+    if op.info.get("out") == "dtype":             # computed in the dtype of out=
         at = op.params.index("dtype")
         kind = <object>(<Tensor>targets[0]).layout.dtype
         if <object>slots[at] is None:
             slots[at] = <PyObject*>kind
     modes().no_grad = True
     try:
-        made = run(op, slots)
+        output = run(op, slots)
     finally:
         modes().no_grad = was
     if op.kind == COMPOSITE and not was and any([isinstance(x, Tensor) and requires(<Tensor>x) for x in _flat(op, slots)]):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
-    results = made if isinstance(made, tuple) else (made,)
-    if len(results) < len(targets) or not all([isinstance(x, Tensor) for x in results]):           # somebody else's answer
-        raise TypeError(f"{op.name}(): cannot write {made!r:.200} into out=: the answer of __torch_dispatch__ must be Tensor, one for each")
-    if op.kind == POINTWISE or op.info.get("out_alias") is not None:       # "refuse": not even all of an input's own memory
+    results = output if isinstance(output, tuple) else (output,)
+    if len(results) < len(targets) or not all([isinstance(x, Tensor) for x in results]):           # from __torch_dispatch__
+        raise TypeError(f"{op.name}(): cannot write {output!r:.200} into out=: "
+                        "the answer of __torch_dispatch__ must be Tensor, one for each")
+    if op.kind == POINTWISE or op.info.get("out_alias") is not None:       # "refuse": out= must share no memory with an input at all
         for x in _flat(op, slots):
             if isinstance(x, Tensor) and overlaps(<Tensor>x, <Tensor>targets[0], op.info.get("out_alias") == "refuse"):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -379,10 +378,10 @@ cdef list _flat(Op op, PyObject** slots):
 
 
 cdef int _check_out(Op op, PyObject** slots, Tensor target, Tensor result, int number, bint several) except -1:
-    """What an operation demands of the tensor given as out=, beside what all do.
+    """Checks of the tensor given as out= that only some operations make.
 
-    A text, a tuple of them (one per result), or a function of the arguments that gives one, is the refusal of another
-    dtype; one that starts with `pair:` is meant for several results only.
+    The declaration has the message for a wrong dtype: a text, a tuple of texts (one per result), or a function of the
+    arguments that returns one. A text that starts with `pair:` is for several results only.
     """
     cdef int i
     check, said = op.info.get("check_out"), op.info.get("out")
@@ -408,7 +407,7 @@ cdef int _check_out(Op op, PyObject** slots, Tensor target, Tensor result, int n
 
 
 cdef int write_out(str name, Tensor target, Tensor result, bint strided) except -1:
-    """Put a result into the tensor given as out=, resized (and laid out as the result, if `strided`) where its shape differs."""
+    """Write a result into out=, which is resized if its shape differs (with the strides of the result, if `strided`)."""
     if result.layout.dtype.category > target.layout.dtype.category:
         raise RuntimeError(f"result type {result.layout.dtype.legacy} can't be cast to the desired output type "
                            f"{target.layout.dtype.legacy}")
@@ -417,7 +416,7 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
     if result.layout.storage.where is not target.layout.storage.where and result.device != target.device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     check_writable(target, False)
-    if stretched(target.layout) and target.layout.numel:
+    if is_broadcast(target.layout) and target.layout.numel:
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            "Please clone() the tensor before performing the operation.")
     if not same_shape(result.layout, target.layout):
@@ -427,7 +426,7 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
                  "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
                  "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
                  UserWarning)
-        target.resize_(result.shape)            # counts as the write
+        target.resize_(result.shape)            # this bumps the version
         target.layout.storage.before_write()
         if strided and not result.layout.contiguous and dense(result.layout):
             bits = target.layout.bits
@@ -466,7 +465,7 @@ cdef object call_view(Op op, PyObject** slots):
     cdef bint retyped = False
     if op.kind == MULTI_VIEW:
         return _call_multi(op, slots)
-    if op.fast != NULL and not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params)):
+    if op.fast != NULL and not (_unusual[0] & OFF_CPU and any_off_cpu(slots, op.n_params)):
         layout = op.fast(op, slots, None)
     if layout is None:
         geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
@@ -477,7 +476,7 @@ cdef object call_view(Op op, PyObject** slots):
     out = make_view(t, layout, False)
     if op.lazy:                          # Note [Lazy conjugates]
         out.layout = with_bits(layout, t.layout.bits ^ op.lazy)
-    if retyped:                          # bytes read as another type: no view in the sense of autograd
+    if retyped:                          # another dtype: no view for autograd
         out.base = None
         out.leaf_grad = False
         out.inference = out.inference or modes().inference
@@ -494,8 +493,8 @@ cdef object _call_multi(Op op, PyObject** slots):
     cdef Node node = None
     cdef list pieces = None
     cdef int i
-    if op.short != NULL and not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params)):
-        pieces = <list>op.short(op, slots)
+    if op.composite != NULL and not (_unusual[0] & OFF_CPU and any_off_cpu(slots, op.n_params)):
+        pieces = <list>op.composite(op, slots)
     if pieces is None:
         geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
         pieces = [restride(t, shape, strides, offset) for shape, strides, offset in geometry]
@@ -512,13 +511,13 @@ cdef object _call_multi(Op op, PyObject** slots):
 
 # --- in place --------------------------------------------------------------------------------------------------
 # Note [Overlap]
-# A declaration says what its in-place form makes of memory that it meets twice, as a word or a function of the arguments:
+# A declaration says what its in-place form does with memory that appears twice, by a word or a function of the arguments:
 # overlap  several indices of the written tensor reach one element: refused; "ok"; any other text is a warning
 # alias    an input shares memory with it: refused where it partly does; "refuse": also if they are the same; "ok"
 cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
     cdef int i
     cdef Layout target = t.layout
-    if target.numel and stretched(target):
+    if target.numel and is_broadcast(target):
         said = _said(op, "overlap", slots)
         if said is None:
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -540,7 +539,7 @@ cdef int _check_overlap(Op op, Tensor t, PyObject** slots) except -1:
 
 
 cdef bint _reads_target(Op op, Tensor t, PyObject** slots):
-    """Whether an operation that is not elementwise has the memory that it writes among its further inputs."""
+    """Whether the written memory is also an input of an operation that is not elementwise."""
     cdef int i
     if op.kind == POINTWISE:
         return False
@@ -559,7 +558,7 @@ cdef object _said(Op op, str what, PyObject** slots):
 
 
 cdef int _write_changed(Layout dst, Layout src) except -1:
-    """Several indices reach one element: what was assigned to any of them stays."""
+    """Write to memory in which several indices share an element: one of the assigned values stays."""
     old, new = dst.array(), src.array()
     changed = (new != old) & ~((new != new) & (old != old))
     old[changed] = new[changed]
@@ -567,7 +566,7 @@ cdef int _write_changed(Layout dst, Layout src) except -1:
 
 
 cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
-    """In place the dtype stays: a result of a higher category is refused."""
+    """An in-place operation keeps the dtype: a result of a higher category is an error."""
     cdef int code
     if op.kind != POINTWISE or op.promote == PROMOTE_NONE or op.promote == PROMOTE_BOOL:
         return 0
@@ -576,14 +575,14 @@ cdef int _check_result(Op op, PyObject** slots, Layout target) except -1:
         return 0                                      # the common case: nothing to promote
     code = result_code(op, slots)
     if category_of(code) > target.dtype.category:
-        run_check(op, slots)                          # a reason of its own comes first
+        run_check(op, slots)                          # the operation's own error comes first
         raise RuntimeError(f"result type {of_code(code).legacy} can't be cast to the desired output type {target.dtype.legacy}")
     return 0
 
 
 cdef object call_inplace(Op op, PyObject** slots):
     cdef Tensor t = <Tensor?><object>slots[0]
-    cdef Layout target = t.layout, made = None
+    cdef Layout target = t.layout, out = None
     cdef int i
     cdef bint record, lazy = False, native = True
     cdef Node node = None
@@ -595,10 +594,10 @@ cdef object call_inplace(Op op, PyObject** slots):
         if _unusual[0] & OBSERVED and wanted():
             return observed(call_inplace, INPLACE, op, slots)
         lazy = any_lazy(slots, op.n_params)
-        native = not (_unusual[0] & ELSEWHERE and any_elsewhere(slots, op.n_params))
+        native = not (_unusual[0] & OFF_CPU and any_off_cpu(slots, op.n_params))
     record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
     if lazy and any_sparse(slots, op.n_params):
-        return LATE["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
+        return UPCALLS["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
     check_writable(t, record)
     if op.fast == NULL or not target.contiguous or not native:
         _check_overlap(op, t, slots)
@@ -606,23 +605,23 @@ cdef object call_inplace(Op op, PyObject** slots):
     if record:
         node = record_inputs(op, slots)
     if lazy:
-        made = _write_lazy(op, t, slots)
+        out = _write_lazy(op, t, slots)
     elif native and op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL \
             and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
         target.storage.before_write()
-        made = op.fast(op, slots, target)
-    if made is None:
+        out = op.fast(op, slots, target)
+    if out is None:
         if op.fast != NULL:
             _check_overlap(op, t, slots)
-        result = compute(op, slots, native and not stretched(target))          # in new memory first
-        made = <Layout>(result[0] if isinstance(result, list) else result)
-        if not same_shape(made, target):
-            raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+        result = compute(op, slots, native and not is_broadcast(target))          # in new memory first
+        out = <Layout>(result[0] if isinstance(result, list) else result)
+        if not same_shape(out, target):
+            raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(out)}")
         target.storage.before_write()
-        if target.numel and stretched(target):
-            _write_changed(target, made)
+        if target.numel and is_broadcast(target):
+            _write_changed(target, out)
         else:
-            write_layout(target, made)
+            write_layout(target, out)
     t.bump()
     if record:
         rebase(t, node)
@@ -630,21 +629,21 @@ cdef object call_inplace(Op op, PyObject** slots):
 
 
 cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
-    """Compute and write where an argument is lazy, t itself or another: Note [Lazy conjugates]. Returns what t is written with."""
-    cdef PyObject* plain[24]
-    cdef Layout target = t.layout, made
-    cdef list _kept = resolve(slots, op.n_params, plain)          # keeps them alive
+    """In-place call where t or another argument is lazy: Note [Lazy conjugates]. Returns what is written to t."""
+    cdef PyObject* resolved_slots[24]
+    cdef Layout target = t.layout, out
+    cdef list _kept = resolve(slots, op.n_params, resolved_slots)          # keeps them alive
     _check_overlap(op, t, slots)
-    result = compute(op, plain, not any_elsewhere(plain, op.n_params))
-    made = <Layout>(result[0] if isinstance(result, list) else result)
-    if not same_shape(made, target):
-        raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(made)}")
+    result = compute(op, resolved_slots, not any_off_cpu(resolved_slots, op.n_params))
+    out = <Layout>(result[0] if isinstance(result, list) else result)
+    if not same_shape(out, target):
+        raise RuntimeError(f"output with shape {shape_text(target)} doesn't match the broadcast shape {shape_text(out)}")
     target.storage.before_write()
-    if target.numel and stretched(target):
-        _write_changed(with_bits(target, 0), resolved(with_bits(made, target.bits)))
+    if target.numel and is_broadcast(target):
+        _write_changed(with_bits(target, 0), resolved(with_bits(out, target.bits)))
     else:
-        write_layout(target, made)
-    return made
+        write_layout(target, out)
+    return out
 
 
 # --- composites in their common case, without a Python frame -----------------------------------------------------
@@ -656,16 +655,16 @@ cdef object _log_softmax(Op op, PyObject** slots):
     return run(find_op("_log_softmax"), slots) if <object>slots[2] is None else None
 
 
-offer_short("softmax", _softmax)
-offer_short("log_softmax", _log_softmax)
+offer_composite_slots("softmax", _softmax)
+offer_composite_slots("log_softmax", _log_softmax)
 
 
 # --- registration -------------------------------------------------------------------------------------------
 def install(Op op):
     """Make a declared operation callable, and give it the native form that it names: Note [Native forms]."""
     cdef bint found
-    cdef str name = op.info.get("short") if op.kind == COMPOSITE else op.info.get("kernel") or op.info.get("geometry")
-    op.vectorcall = clay_asking_door if asking()[0] or _loose(op) else clay_call_door
+    cdef str name = op.info.get("native") if op.kind == COMPOSITE else op.info.get("kernel") or op.info.get("geometry")
+    op.vectorcall = clay_asking_entry if asking()[0] or _loose(op) else clay_call_entry
     if name is None:
         return op
     found = take_table(op, name, take(op, name))
@@ -675,7 +674,7 @@ def install(Op op):
 
 
 cdef bint _loose(Op op):
-    """Whether it takes tensors where the check of the arguments lets anything pass, and so must always ask."""
+    """Whether a parameter accepts any object, which may have __torch_function__: then it must always be asked."""
     said = op.info.get("declaration")
     return said is not None and any(["Tensor" in str(kind) and op.kinds[i] == P_ANY for i, kind in
                                      enumerate([said.fn.__annotations__.get(name, "") for name in op.params])])
@@ -684,7 +683,7 @@ cdef bint _loose(Op op):
 def _switch_operations(bint on):
     cdef Op op
     for op in every_op:
-        op.vectorcall = clay_asking_door if on or _loose(op) else clay_call_door
+        op.vectorcall = clay_asking_entry if on or _loose(op) else clay_call_entry
 
 
 on_asking(_switch_operations)

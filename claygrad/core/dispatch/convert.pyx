@@ -1,14 +1,14 @@
-"""Arguments that the native form does not take, converted once into ones that it does: halves to float32, broadcast ones copied."""
+"""Convert arguments once to what the native form takes: half precision to float32, broadcast tensors to contiguous copies."""
 from cpython.object cimport PyObject
 
 from claygrad.core.op cimport MAX_SLOTS, POINTWISE, Op
 from claygrad.core.dispatch.convert_half cimport by_float
 from claygrad.core.dispatch.guard cimport HALF, LAYOUT, OTHER, why_not
-from claygrad.core.data.layout cimport Layout, in_order, row_major, stretched
+from claygrad.core.data.layout cimport Layout, as_contiguous, row_major, is_broadcast
 from claygrad.core.tensor cimport Tensor, new_tensor
 
 cdef enum:
-    MOST = 1 << 24                      # elements that are copied: what is stretched takes no memory, and may be of any size
+    MAX_COPIED = 1 << 24                      # elements: a broadcast tensor may be far larger than its memory
 
 
 cdef object converted(Op op, PyObject** slots):
@@ -24,8 +24,8 @@ cdef object converted(Op op, PyObject** slots):
 
 
 cdef object _by_copies(Op op, PyObject** slots):
-    # Results may lie as their operands do: these are copied if that does not change the order of their axes. The result of elements
-    # one by one lies as all of its operands do: there the others must be in row-major order too.
+    # The strides of a result may follow those of the operands, so a copy must not change the order of axes. An elementwise result
+    # follows all operands: there the others must be row-major too.
     cdef PyObject* copies[MAX_SLOTS]
     cdef list held = []                             # what the slots point to
     cdef int i
@@ -38,10 +38,10 @@ cdef object _by_copies(Op op, PyObject** slots):
         if not isinstance(<object>slots[i], Tensor):
             continue
         v = (<Tensor>slots[i]).layout
-        if not v.contiguous and stretched(v):
-            if v.numel > MOST or not row_major(v):
+        if not v.contiguous and is_broadcast(v):
+            if v.numel > MAX_COPIED or not row_major(v):
                 return None
-            t = new_tensor(in_order(v))
+            t = new_tensor(as_contiguous(v))
             held.append(t)
             copies[i] = <PyObject*>t
         elif not v.contiguous and op.kind == POINTWISE:

@@ -1,5 +1,5 @@
-"""Halves through the native form that an operation has for float32: what the reference does with them (Note [Halves] in
-core/dispatch/reference.pyx), cast by a kernel and without the declaration's forward."""
+"""Half precision by the native form for float32: the same values as the reference (Note [Half precision] in
+core/dispatch/reference.pyx), but cast by a kernel and computed by the native form."""
 import numpy
 
 cimport numpy as cnp
@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 from claygrad.core.op cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
 from claygrad.core.data.scalar cimport cast_between, cast_fn
-from claygrad.core.data.layout cimport Layout, dense, falling, fresh_strided, from_array, in_order
+from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh_strided, from_array, as_contiguous
 from claygrad.core.dispatch.promotion cimport result_code
 from claygrad.core.tensor cimport Tensor, new_tensor
 
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef Layout cast_half(Layout v, dtype want):
-    """The same elements as float32 or as halves, which lie as they do: v is one run of memory."""
+    """The elements as float32 or in half precision, with the same strides; v is dense."""
     cdef Layout out = fresh_strided(want, v.ndim, v.shape, v.strides)
     cdef cast_fn f = cast_between(v.dtype.code, want.code)
     if v.numel > RELEASE:
@@ -31,15 +31,15 @@ cdef Layout cast_half(Layout v, dtype want):
 
 
 cdef Layout wide_half(Layout v):
-    """Halves as float32: where they lie in one run in the same order, else in rows."""
-    return cast_half(v if dense(v) else in_order(v), of_code(F32))
+    """Half precision as float32: with the same strides if dense, else contiguous."""
+    return cast_half(v if dense(v) else as_contiguous(v), of_code(F32))
 
 
 cdef object by_float(Op op, PyObject** slots):
     cdef PyObject* wide[MAX_SLOTS]
     cdef list held = []                             # what the slots point to
     cdef int i, half = -1, code
-    cdef Layout v, made
+    cdef Layout v, out
     cdef Tensor t
     if op.list_at >= 0:
         return None
@@ -47,13 +47,14 @@ cdef object by_float(Op op, PyObject** slots):
         value = <object>slots[i]
         wide[i] = slots[i]
         if not isinstance(value, Tensor):
-            if op.kind == POINTWISE and op.kinds[i] <= P_TENSORS and value is not None:       # a number, which is rounded first
+            if op.kind == POINTWISE and op.kinds[i] <= P_TENSORS and value is not None:       # a number: rounded to half first
                 return None
             continue
         v = (<Tensor>value).layout
         if v.dtype.code == F16 or v.dtype.code == BF16:
-            # What is made of a tensor with gaps is in rows, if its axes are in order; of a reduction it always is.
-            if op.kept[i] or half >= 0 and half != v.dtype.code or not (dense(v) or v.numel and (op.kind == REDUCTION or falling(v))):
+            # The result of a tensor with gaps is contiguous if its axes are in order; that of a reduction always is.
+            if op.kept[i] or half >= 0 and half != v.dtype.code or not (
+                    dense(v) or v.numel and (op.kind == REDUCTION or strictly_row_major(v))):
                 return None
             half = v.dtype.code
         elif v.dtype.category >= CAT_FLOAT or not op.kept[i] and (op.promote != PROMOTE_NONE or op.promote_rule is not None):
@@ -74,16 +75,16 @@ cdef object by_float(Op op, PyObject** slots):
     if several is None:
         return None
     for i in range(len(<list>several)):
-        made = (<list>several)[i]
-        if made is None or made.dtype.code == F32 and not dense(made):
+        out = (<list>several)[i]
+        if out is None or out.dtype.code == F32 and not dense(out):
             return None
-        if made.dtype.code == F32:
-            (<list>several)[i] = cast_half(made, of_code(half))
+        if out.dtype.code == F32:
+            (<list>several)[i] = cast_half(out, of_code(half))
     return several[0] if op.fast != NULL else several
 
 
 def recast(array, want):
-    """An array of halves as float32, or of float32 as halves, by a kernel; any other as NumPy does."""
+    """Cast an array between half precision and float32 by a kernel; other dtypes by NumPy."""
     cdef int code
     want = numpy.dtype(want)
     if array.dtype == want:

@@ -1,7 +1,7 @@
-"""Determinism as PyTorch asks for it: operations that it refuses, and memory that is filled rather than left as it is.
+"""torch.use_deterministic_algorithms: errors of operations, and uninitialized memory that is filled.
 
-Every operation of claygrad gives the same bits every time. What is refused is what depends on the order of writes in
-PyTorch, so that a program that asked for errors gets them here as well.
+Every operation of claygrad is deterministic. The errors are those of operations that are not deterministic in PyTorch,
+so that a program which asks for errors gets the same ones here.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def asked_to_fill() -> bool:
 
 
 def alert(name: str) -> None:
-    """Raise, or warn, if algorithms were asked to be deterministic; `name` is PyTorch's for the one that is not."""
+    """Raise or warn if use_deterministic_algorithms is on; `name` is PyTorch's name of the operation."""
     if not _deterministic:
         return
     if not _warn_only:
@@ -62,16 +62,16 @@ def alert(name: str) -> None:
          "operation.")
 
 
-def initial(made: Tensor) -> Tensor:
-    """A tensor that was just made, not initialised: filled, if that was asked for."""
-    if get_fills_new_memory() and made.device.type == "cpu":
-        kind = made.dtype
+def initial(out: Tensor) -> Tensor:
+    """Fill a new uninitialized tensor, if that was asked for."""
+    if get_fills_new_memory() and out.device.type == "cpu":
+        kind = out.dtype
         if kind.is_floating_point or kind.is_complex:
-            array_of(made).fill(float("nan"))
+            array_of(out).fill(float("nan"))
         else:
             bits = 8 * kind.itemsize
-            array_of(made).fill(True if kind.name == "bool" else (1 << (bits - kind.is_signed)) - 1)
-    return made
+            array_of(out).fill(True if kind.name == "bool" else (1 << (bits - kind.is_signed)) - 1)
+    return out
 
 
 def initial_from(tensor: Tensor, first: int) -> None:

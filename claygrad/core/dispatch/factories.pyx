@@ -1,4 +1,4 @@
-"""Declared functions that bind their own arguments: factories and what else takes *args, **kwargs or an out= of its own."""
+"""Declared functions that bind their own arguments: factories, and others with *args, **kwargs or their own out=."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -10,7 +10,7 @@ from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, hand_over, meet, overriding, to_nobody, to_somebody
 from claygrad.core.overrides import on_asking
 from claygrad.core.dispatch.registry cimport factory, make_t
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
@@ -21,26 +21,26 @@ cdef extern from "Python.h":
 cdef extern from "vectorcall.h":
     void clay_make_callable(PyTypeObject* type, Py_ssize_t offset)
 
-# The doors of factories: Note [Leaving].
+# Entry points of factories: Note [Entry points].
 cdef extern from *:
     """
     static PyObject* clay_make_it(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames);
     static PyObject* clay_ask_to_make(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames);
 
-    static PyObject* clay_make_door(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
+    static PyObject* clay_make_entry(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
         PyObject* out = clay_make_it(self, args, nargsf, kwnames);
-        if (out == NULL) clay_tell_call("operation", self, args, PyVectorcall_NARGS(nargsf));
+        if (out == NULL) clay_explain_call("operation", self, args, PyVectorcall_NARGS(nargsf));
         return out;
     }
 
-    static PyObject* clay_ask_door(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
+    static PyObject* clay_ask_entry(PyObject* self, PyObject** args, size_t nargsf, PyObject* kwnames) {
         PyObject* out = clay_ask_to_make(self, args, nargsf, kwnames);
-        if (out == NULL) clay_tell_call("operation", self, args, PyVectorcall_NARGS(nargsf));
+        if (out == NULL) clay_explain_call("operation", self, args, PyVectorcall_NARGS(nargsf));
         return out;
     }
     """
-    object clay_make_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
-    object clay_ask_door(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_make_entry(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
+    object clay_ask_entry(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
 
 
 @cython.binding(False)
@@ -48,15 +48,15 @@ cdef class Factory:
     """A declared function that binds its own arguments, with a native form for its common calls if it has one."""
     cdef vectorcall_t vectorcall
     cdef make_t make
-    cdef bint takes_none                 # no tensor is an argument of it: it asks modes alone
+    cdef bint takes_none                 # no argument is a tensor: only function modes are asked
     cdef readonly object __wrapped__
     cdef dict __dict__
 
     def method_form(self):
         """The same as a method of the tensor."""
-        made = made_by(self.__wrapped__, None, self.takes_none)
-        made.__dict__.update((<object>self).__dict__)
-        return made
+        out = as_factory(self.__wrapped__, None, self.takes_none)
+        out.__dict__.update((<object>self).__dict__)
+        return out
 
     @property
     def __doc__(self):
@@ -82,7 +82,7 @@ cdef object _call "clay_make_it" (object self, PyObject** args, size_t nargsf, P
 
 
 cdef object _asking "clay_ask_to_make" (object self, PyObject** args, size_t nargsf, PyObject* kwnames):
-    """A call where others may answer: Note [Overrides]."""
+    """A call that __torch_function__ may answer: Note [Overrides]."""
     cdef Factory own = <Factory>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
     cdef list found = overriding(args, 0 if own.takes_none else n if kwnames == NULL else n + PyTuple_GET_SIZE(kwnames))
@@ -103,7 +103,7 @@ cdef object _asking "clay_ask_to_make" (object self, PyObject** args, size_t nar
 
 
 cdef object _unasked(Factory own, PyObject** args, size_t nargsf, PyObject* kwnames):
-    """What it does with the tensors that it is given all the same is not asked for either."""
+    """Runs with overrides off, as its inner operations are not reported either."""
     cdef int was = to_nobody()
     try:
         return PyObject_Vectorcall(own.__wrapped__, args, nargsf, kwnames)
@@ -112,15 +112,15 @@ cdef object _unasked(Factory own, PyObject** args, size_t nargsf, PyObject* kwna
 
 
 cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwnames):
-    """A call where somebody observes: Note [Observers]."""
-    cdef vectorcall_t form = clay_ask_door if asking()[0] else clay_make_door
+    """A call with observers: Note [Observers]."""
+    cdef vectorcall_t form = clay_ask_entry if asking()[0] else clay_make_entry
     cdef Event event
     cdef Factory own = <Factory>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf), named = 0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames)
     if intercepting() and applies(args, <int>(n + named)):
         if not asking()[0] or overriding(args, 0 if own.takes_none else n + named) is None:
-            return LATE["make"](self, own.takes_none, [<object>args[i] for i in range(n)],
-                                {(<tuple>kwnames)[i]: <object>args[n + i] for i in range(named)})
+            return UPCALLS["make"](self, own.takes_none, [<object>args[i] for i in range(n)],
+                                   {(<tuple>kwnames)[i]: <object>args[n + i] for i in range(named)})
         return form(self, args, nargsf, kwnames)
     if not observing()[0] or not wanted():
         return form(self, args, nargsf, kwnames)
@@ -137,7 +137,7 @@ cdef object _observed(object self, PyObject** args, size_t nargsf, PyObject* kwn
 
 
 cdef vectorcall_t _form():
-    return _observed if observing()[0] or intercepting() else clay_ask_door if asking()[0] else clay_make_door
+    return _observed if observing()[0] or intercepting() else clay_ask_entry if asking()[0] else clay_make_entry
 
 
 cdef list _all = []
@@ -154,8 +154,8 @@ on_observing(_switch)
 on_intercepting(_switch)
 
 
-def made_by(fn, name=None, bint takes_none=False):
-    """The function with the native form that is offered under a name, or without one."""
+def as_factory(fn, name=None, bint takes_none=False):
+    """Make a function a Factory, with the native form of this name if one is given."""
     cdef Factory self = Factory.__new__(Factory)
     self.vectorcall, self.__wrapped__, self.takes_none = _form(), fn, takes_none
     if name is not None:

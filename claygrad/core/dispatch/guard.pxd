@@ -63,7 +63,7 @@ ctypedef list (*several_t)(Op op, Arg* args)
 ctypedef object (*composite_t)(Op op, Arg* args)
 
 cdef int guard(Op op, str words) except -1           # read what its native form takes
-cdef Layout guarded_one(Op op, PyObject** slots, Layout target)      # op.fast, op.many and op.short of those that are guarded
+cdef Layout guarded_one(Op op, PyObject** slots, Layout target)      # op.fast, op.many and op.composite of those that are guarded
 cdef list guarded_several(Op op, PyObject** slots)
 cdef object guarded_composite(Op op, PyObject** slots)
 cdef int why_not(Op op, PyObject** slots) except -1  # the reasons of all arguments that do not fit
@@ -100,7 +100,7 @@ cdef inline bint for_axes(const Arg* a, int n, int64_t* into) noexcept:
 
 # --- for forms that are not guarded --------------------------------------------------------------------------------------------
 cdef inline Layout layout_at(PyObject* slot):
-    """Of a tensor in row-major order, or None."""
+    """The layout of a contiguous tensor, or None."""
     cdef Layout v
     if not isinstance(<object>slot, Tensor):
         return None
@@ -109,19 +109,19 @@ cdef inline Layout layout_at(PyObject* slot):
 
 
 cdef inline Layout floats_at(PyObject* slot):
-    """The same of one of float32 or float64."""
+    """The same for float32 or float64."""
     cdef Layout v = layout_at(slot)
     return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64) else None
 
 
 cdef inline Layout reals_at(PyObject* slot):
-    """The same of one of float32, float64, float16 or bfloat16."""
+    """The same for float32, float64, float16 or bfloat16."""
     cdef Layout v = layout_at(slot)
     return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == F16 or v.dtype.code == BF16) else None
 
 
 cdef inline Layout numbers_at(PyObject* slot):
-    """The same of one of int64."""
+    """The same for int64."""
     cdef Layout v = layout_at(slot)
     return v if v is not None and v.dtype.code == I64 else None
 
@@ -135,7 +135,7 @@ cdef inline bint int_at(object value, int64_t* into):
 
 
 cdef inline bint ints_at(object value, int n, int64_t* into):
-    """A number for each of n axes, given one for all of them or as many."""
+    """An int for each of n axes, from one int or a sequence."""
     cdef int i
     cdef Py_ssize_t count
     if type(value) is int:
@@ -166,13 +166,13 @@ cdef inline tuple tuple_of(int n, const int64_t* values):
 
 
 cdef inline bint recording(PyObject* slot):
-    """Whether what is computed of this tensor is recorded."""
+    """Whether operations on this tensor are recorded."""
     return (not modes().no_grad and not modes().inference and isinstance(<object>slot, Tensor)
             and requires(<Tensor>slot))
 
 
 cdef inline bint vector_or_none(PyObject* slot, Layout x, int64_t n):
-    """A vector of n elements in the dtype of x, or nothing."""
+    """Whether it is None or a vector of n elements in the dtype of x."""
     cdef Layout v
     if <object>slot is None:
         return True

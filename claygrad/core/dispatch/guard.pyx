@@ -10,7 +10,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint64_t
 
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I32, I64, N_DTYPES
-from claygrad.core.data.layout cimport MAX_DIMS, Layout, in_order, stretched
+from claygrad.core.data.layout cimport MAX_DIMS, Layout, as_contiguous, is_broadcast
 from claygrad.core.op cimport (MAX_PARAMS, P_BOOL, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_TENSOR_NUM_OPT,
                                Op)
 from claygrad.core.tensor cimport Tensor
@@ -96,7 +96,7 @@ cdef int _layout(const Take* take, PyObject* slot, const PyObject* like, Arg* a)
     if (<Layout>v).ndim < take.min_ndim or (<Layout>v).ndim > take.max_ndim or take.nonempty and (<Layout>v).numel == 0:
         return OTHER
     if not (<Layout>v).contiguous and take.layout != STRIDED:
-        if take.layout == CONTIGUOUS or take.layout == BROADCAST and not stretched(<Layout>v):
+        if take.layout == CONTIGUOUS or take.layout == BROADCAST and not is_broadcast(<Layout>v):
             return why | LAYOUT
         a.value = 1
     return why
@@ -157,7 +157,7 @@ cdef int _other(const Take* take, PyObject* slot, Arg* a) except -1:
 
 
 cdef list _copied(Arg* a, list copies):
-    cdef Layout copy = in_order(<Layout>a.layout)
+    cdef Layout copy = as_contiguous(<Layout>a.layout)
     a.layout = <PyObject*>copy
     if copies is None:
         return [copy]

@@ -1,4 +1,4 @@
-"""Below autograd: an operation whose result somebody else gives (Note [Interception]) is recorded like any other."""
+"""Operations whose result comes from __torch_dispatch__ or forward mode (Note [Interception]), recorded like any other."""
 from cpython.object cimport PyObject
 
 from claygrad.core.data.device cimport WRAPPED
@@ -11,14 +11,14 @@ from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.graph.rules cimport call_rules
 from claygrad.core.op cimport MULTI_VIEW, VIEW, Op
-from claygrad.core.tensor cimport MADE, VIEW_MULTI, VIEW_PLAIN, Tensor, alias, mark_cut
-from claygrad.core.tensor import LATE as _LATE
+from claygrad.core.tensor cimport CREATED, VIEW_MULTI, VIEW_DEFAULT, Tensor, alias, mark_cut
+from claygrad.core.tensor import UPCALLS as _UPCALLS
 from claygrad.core.tensor import watch_detaching as _watch_detaching
 from claygrad.core.graph.intercept import on_intercepting as _on_intercepting
 
 
 cdef Node _recorded(Op op, PyObject** slots):
-    """A node that saves tensors with all that belongs to them."""
+    """A node that saves whole tensors (subclass, attributes, tangents)."""
     cdef bint was = modes().tracing_saves
     modes().tracing_saves = True
     try:
@@ -31,7 +31,7 @@ cdef object _answer(Operation call):
     cdef bint was = modes().no_grad
     modes().no_grad = True
     try:
-        return _LATE["torch_dispatch"](call.op, call.values)
+        return _UPCALLS["torch_dispatch"](call.op, call.values)
     finally:
         modes().no_grad = was
 
@@ -54,11 +54,11 @@ cdef object _written(Operation call, PyObject** slots):
 
 
 cdef int _as_view(Tensor t, Tensor out, bint multi) except -1:
-    """Whoever answered made the view unrecorded: let it be one of t as if it had been made here."""
+    """Make the view that __torch_dispatch__ returned, which is unrecorded, a view of t for autograd."""
     cdef Tensor base = t
     while base.base is not None:
         base = base.base
-    if base is out:                          # the answer is what it should be a view of
+    if base is out:                          # __torch_dispatch__ returned the base itself
         return 0
     if t.layout.storage.where.kind == WRAPPED:
         out.layout = new_layout(t.layout.storage, out.layout.dtype, out.layout.ndim, out.layout.shape, out.layout.strides,
@@ -67,26 +67,26 @@ cdef int _as_view(Tensor t, Tensor out, bint multi) except -1:
         return 0
     out.base = base
     out.counter, out.view_version = t.counter, t.version()
-    out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_PLAIN
-    out.mark, out.code = MADE, None
+    out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_DEFAULT
+    out.mark, out.code = CREATED, None
     return 0
 
 
 cdef Tensor _own(Operation call, Tensor out):
-    """A result that may be given a history: not an argument, and nothing that has one."""
+    """A result that may get a history: an alias if it is an argument or has a history already."""
     cdef bint given = False
     for x in call.values:
         given = given or x is out
     if given:
-        out = <Tensor?>_LATE["unrecorded"](out.detach)
-        for x in call.values:                # whoever answers is asked for that too, and may give an argument again
+        out = <Tensor?>_UPCALLS["unrecorded"](out.detach)
+        for x in call.values:                # __torch_dispatch__ answers detach too, and may return an argument again
             if x is out and type(out) is Tensor:
                 return alias(out, False)
     return alias(out, False) if type(out) is Tensor and (out.node is not None or out.leaf_grad) else out
 
 
 def dispatched(Operation call):
-    """What `__torch_dispatch__` makes of an operation, recorded as the operation."""
+    """The result of `__torch_dispatch__`, recorded as the operation."""
     cdef Op op = call.op
     cdef PyObject* slots[24]
     cdef int i
@@ -98,7 +98,7 @@ def dispatched(Operation call):
     if call.in_place:
         return _written(call, slots)
     record = should_record(op, slots)
-    if record:                       # before anybody answers, as in torch: a hook on what is saved may end it here
+    if record:                       # before __torch_dispatch__ runs, as in torch: a saved-tensor hook may raise here
         node = _recorded(op, slots)
     result = _answer(call)
     outs = list(result) if isinstance(result, (tuple, list)) else [result]
@@ -154,7 +154,7 @@ def end_node(Operation call, Node node, list results):
 
 
 def rule_alone(Node node, Tensor g, int i, bint create_graph):
-    """What the rule of the i-th tensor argument makes of a gradient, in the shape in which the rule gives it."""
+    """The result of the rule of the i-th tensor argument, before it is fitted to the shape of the input."""
     if not 0 <= i < node.n_edges or i > 62:
         raise IndexError(f"the node has {node.n_edges} edges, and none of number {i}")
     return call_rules(node, [g], create_graph, ~(1ULL << i))[i]
@@ -171,22 +171,22 @@ def unrecorded(call):
 
 
 def make(factory, bint takes_none, list args, dict kwargs):
-    """A function that binds for itself, by the operations that it is made of, unless a dispatch mode answers."""
+    """A function that binds its own arguments: vmap or a dispatch mode may answer it, else its inner operations run."""
     if batch_levels():
-        result = _LATE["batched_make"](factory, args, kwargs)
+        result = _UPCALLS["batched_make"](factory, args, kwargs)
         if result is not None:
             return result
-    result = _LATE["dispatched_make"](factory, takes_none, args, kwargs)
+    result = _UPCALLS["dispatched_make"](factory, takes_none, args, kwargs)
     if result is not None:
         return result
     result = factory.__wrapped__(*args, **kwargs)
-    return _LATE["forward_make"](factory, args, kwargs, result) if forward_levels() else result
+    return _UPCALLS["forward_make"](factory, args, kwargs, result) if forward_levels() else result
 
 
 def _nobody(*args):
     return None
 
 
-_LATE.update(dispatched=dispatched, unrecorded=unrecorded, make=make)
-_LATE.update(dict.fromkeys(("detach", "local_scalar", "dispatched_make", "tangents", "forget_tangents"), _nobody))
+_UPCALLS.update(dispatched=dispatched, unrecorded=unrecorded, make=make)
+_UPCALLS.update(dict.fromkeys(("detach", "local_scalar", "dispatched_make", "tangents", "forget_tangents"), _nobody))
 _on_intercepting(_watch_detaching)

@@ -1,11 +1,11 @@
 """PyTorch's names of the loops that run operations: what a refusal to compute with a dtype begins with."""
 from __future__ import annotations
 
-# Operations on floats of a byte that PyTorch computes, as they are or in float32.
+# Operations that PyTorch computes for 8-bit floats.
 COMPUTED_BY_BYTES = frozenset((
     "abs", "addbmm", "addmm", "all", "any", "eq", "isclose", "isfinite", "isinf", "isnan", "isreal", "mm", "mul", "ne"))
 
-# A loop and the operations that it runs; one that runs a single operation is named after it, `exp_cpu`, and not listed.
+# Kernel names, and the operations whose errors have them; those named after their operation (`exp_cpu`) are not listed.
 _LOOPS = """
 GroupNormKernelImpl: group_norm native_group_norm; LayerNormKernelImpl: layer_norm native_layer_norm
 acos_vml_cpu: acos; adaptive_max_pool2d: adaptive_max_pool1d

@@ -1,4 +1,4 @@
-"""Python's operators on tensors: which operation each is, and what else an operand may be."""
+"""Python's operators on tensors: the operation of each, and operands that are not tensors."""
 import numpy
 
 from cpython.object cimport PyObject
@@ -16,36 +16,36 @@ from claygrad.core.tensor cimport ADD, AND, DIV, EQ, GE, INVERT, MATMUL, MUL, N_
 cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* t, Py_ssize_t i)
 
-# The doors of operators: Note [Leaving].
+# Entry points of operators: Note [Entry points].
 cdef extern from *:
     """
-    #include "door.h"
-    CLAY_BEHIND_A_DOOR PyObject* clay_binary(int which, PyObject* a, PyObject* b);
-    CLAY_BEHIND_A_DOOR PyObject* clay_inplace(int which, PyObject* a, PyObject* b);
+    #include "inline_entry.h"
+    CLAY_ENTRY_INLINE PyObject* clay_binary(int which, PyObject* a, PyObject* b);
+    CLAY_ENTRY_INLINE PyObject* clay_inplace(int which, PyObject* a, PyObject* b);
 
     static void clay_tell_operator(const char* event, int which, PyObject* a, PyObject* b) {
         PyObject *type, *value, *trace, *given[2] = {a, b};
         PyErr_Fetch(&type, &value, &trace);
         PyObject* number = PyLong_FromLong(which);
         PyErr_Restore(type, value, trace);
-        clay_tell_call(event, number, given, 2);
+        clay_explain_call(event, number, given, 2);
         Py_XDECREF(number);
     }
 
-    static PyObject* clay_binary_door(int which, PyObject* a, PyObject* b) {
+    static PyObject* clay_binary_entry(int which, PyObject* a, PyObject* b) {
         PyObject* out = clay_binary(which, a, b);
         if (out == NULL) clay_tell_operator("operator", which, a, b);
         return out;
     }
 
-    static PyObject* clay_inplace_door(int which, PyObject* a, PyObject* b) {
+    static PyObject* clay_inplace_entry(int which, PyObject* a, PyObject* b) {
         PyObject* out = clay_inplace(which, a, b);
         if (out == NULL) clay_tell_operator("assignment", which, a, b);
         return out;
     }
     """
-    object clay_binary_door(int which, object a, object b)
-    object clay_inplace_door(int which, object a, object b)
+    object clay_binary_entry(int which, object a, object b)
+    object clay_inplace_entry(int which, object a, object b)
 
 _VERBS = ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or", "bitwise_xor",
           "bitwise_left_shift", "bitwise_right_shift", "eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "bitwise_not")
@@ -64,7 +64,7 @@ cdef inline bint _number(object x) noexcept:
     return kind is float or kind is int or kind is bool or kind is complex
 
 
-cdef str _plain_name(object x):
+cdef str _class_name(object x):
     return "Tensor" if type(x) is Tensor else type(x).__name__
 
 
@@ -77,7 +77,7 @@ cdef object _binary "clay_binary" (int which, object a, object b):
             return _odd_binary(which, a, b)
         if which == MATMUL:
             return NotImplemented
-        if not isinstance(a, Tensor):                  # as torch: the tensor comes first where the order is free
+        if not isinstance(a, Tensor):                  # as torch: for commutative operators the tensor comes first
             if which == SUB:
                 return find_op("rsub")(b, a)
             if which == DIV:
@@ -93,16 +93,16 @@ cdef object _binary "clay_binary" (int which, object a, object b):
 
 
 cdef object _odd_binary(int which, object a, object b):
-    """With an operand that is neither a tensor nor a number of Python's."""
+    """An operator with an operand that is neither a tensor nor a Python number."""
     other = b if isinstance(a, Tensor) else a
     if isinstance(other, numpy.generic):
-        return clay_binary_door(which, a, other.item()) if other is b else clay_binary_door(which, other.item(), b)
+        return clay_binary_entry(which, a, other.item()) if other is b else clay_binary_entry(which, other.item(), b)
     if isinstance(other, numpy.ndarray) and not other.dtype.hasobject:
         if which < EQ or other is a:
-            return NotImplemented        # NumPy computes (Tensor.__array_ufunc__), as it does beside torch
-        return clay_binary_door(which, a, from_numpy(other))
+            return NotImplemented        # NumPy computes it (Tensor.__array_ufunc__), as for torch
+        return clay_binary_entry(which, a, from_numpy(other))
     if isinstance(other, (int, float, complex)):
-        return clay_binary_door(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
+        return clay_binary_entry(which, a, other.__class__.__mro__[1](other)) if other is b else NotImplemented
     if is_odd(other) and not asking()[0]:
         meet()
         return verbs().binary(which, a, b)
@@ -113,8 +113,8 @@ cdef object _odd_binary(int which, object a, object b):
             return NotImplemented        # Python repeats it, as often as the index of the tensor says
         if which == ADD and isinstance(a, (str, list, tuple)):
             kind = "str" if isinstance(a, str) else "list" if isinstance(a, list) else "tuple"
-            raise TypeError(f"can only concatenate {kind} (not \"{_plain_name(b)}\") to {kind}")
-        raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_plain_name(a)}' and '{_plain_name(b)}'")
+            raise TypeError(f"can only concatenate {kind} (not \"{_class_name(b)}\") to {kind}")
+        raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[which]}: '{_class_name(a)}' and '{_class_name(b)}'")
     return NotImplemented
 
 
@@ -151,7 +151,7 @@ cdef object _run_unary(Op op, Tensor a):
     return run(op, slots)
 
 
-# --- operators where others may answer: Note [Overrides] ------------------------------------------------------------------
+# --- operators that __torch_function__ may answer: Note [Overrides] ------------------------------------------------------------------
 _METHODS = ("add sub mul div __floordiv__ remainder pow matmul __and__ __or__ __xor__ __lshift__ __rshift__ "
             "__eq__ ne lt le gt ge neg abs __invert__").split()
 _REVERSED = ("add __rsub__ mul __rdiv__ __rfloordiv__ __rmod__ __rpow__ __rmatmul__ bitwise_and bitwise_or bitwise_xor __rlshift__ "
@@ -160,12 +160,12 @@ _INPLACE = ("add_ sub_ mul_ div_ floor_divide_ remainder_ pow_ __imatmul__ __ian
 
 
 cdef inline bint _operand(int which, object x):
-    """Whether an operator would take it."""
+    """Whether an operator accepts it as an operand."""
     return isinstance(x, Tensor) or which != MATMUL and (_number(x) or isinstance(x, (int, float, complex, numpy.generic))) or is_odd(x)
 
 
 cdef object _handed(str name, list found, tuple args):
-    """As torch: an operator that fails with a TypeError leaves the answer to the other operand, and then to Python."""
+    """As torch: an operator that raises TypeError returns NotImplemented, so that Python asks the other operand."""
     try:
         return hand_on(getattr(Tensor, name), found, args, None)
     except TypeError:
@@ -178,7 +178,7 @@ cdef object _binary_asking(int which, object a, object b):
     args[0], args[1] = <PyObject*>a, <PyObject*>b
     found = overriding(args, 2)
     if found is None or not _operand(which, a) or not _operand(which, b):
-        return clay_binary_door(which, a, b)
+        return clay_binary_entry(which, a, b)
     if isinstance(a, Tensor):
         return _handed(_METHODS[which], found, (a, b))
     return _handed(_REVERSED[which], found, (b, a))
@@ -190,7 +190,7 @@ cdef object _inplace_asking(int which, object a, object b):
     args[0], args[1] = <PyObject*>a, <PyObject*>b
     found = overriding(args, 2)
     if found is None or which == MATMUL or not _operand(which, b):
-        return clay_inplace_door(which, a, b)
+        return clay_inplace_entry(which, a, b)
     return _handed(_INPLACE[which], found, (a, b))
 
 
@@ -202,8 +202,8 @@ cdef object _unary_asking(int which, Tensor a):
 
 
 def _switch(bint on):
-    verbs().binary = _binary_asking if on else clay_binary_door
-    verbs().inplace = _inplace_asking if on else clay_inplace_door
+    verbs().binary = _binary_asking if on else clay_binary_entry
+    verbs().inplace = _inplace_asking if on else clay_inplace_entry
     verbs().unary = _unary_asking if on else _unary
 
 

@@ -23,7 +23,7 @@ cdef int _number_code(object value) except -2:
 
 
 cdef int _over(int higher, int lower) except -2:
-    """How a stronger group of operands combines with a weaker one (-1: the group is empty)."""
+    """Combine the dtype of a group with that of a weaker group (-1: the group is empty): torch's type promotion."""
     cdef int ch, cl
     if higher < 0:
         return lower
@@ -111,7 +111,7 @@ cdef int result_code(Op op, PyObject** slots) except? -2:
 
 
 cdef int broadcast(Layout a, int64_t* shape, int ndim) noexcept:
-    """Widen shape (ndim numbers, aligned at the end of a 64 array) by the shape of a; -1 if they do not fit."""
+    """Broadcast `shape` (ndim sizes at the end of an array of 64) with the shape of a; -1 if they do not broadcast."""
     cdef int i
     cdef int64_t n, m
     for i in range(a.ndim):
@@ -140,7 +140,7 @@ cdef int check_broadcast(Op op, PyObject** slots) except -1:
 
 
 cdef object _mismatch(Op op, PyObject** slots):
-    """The error for operands that do not broadcast: what came, and where it was made."""
+    """The error for operands that do not broadcast: their shapes and origins."""
     cdef int i
     tensors = [<object>slots[op.tensors[i]] for i in range(op.n_tensors) if isinstance(<object>slots[op.tensors[i]], Tensor)]
     so_far, ndim = {}, 0
@@ -156,8 +156,8 @@ cdef object _mismatch(Op op, PyObject** slots):
 
 
 def facts(Tensor t):
-    """Shape, name of the dtype, device, place of origin (code and instruction, or None), whether it was cut from a graph, and
-    whether it requires grad: what errors say of a tensor. No code of a subclass runs."""
+    """What errors say about a tensor: shape, dtype, device, origin (code and instruction, or None), whether it was cut from a
+    graph, and whether it requires grad. No code of a subclass runs."""
     cdef Tensor known = t if t.node is not None or t.code is not None or t.base is None else t.base
     origin = None
     if known.node is not None:
@@ -205,5 +205,5 @@ cdef device common_device(Op op, PyObject** slots):
                                        f"{found} and {t.layout.storage.where}!")
                 raise RuntimeError(f"Tensor on device {t.layout.storage.where} is not on the expected device {found}!")
             elif first.layout.ndim == 0:
-                first = t                        # one with elements decides
+                first = t                        # a tensor with dimensions decides
     return found

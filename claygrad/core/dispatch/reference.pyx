@@ -30,9 +30,8 @@ cdef extern from "numpy_allocator.h":
 
 
 # Note [Quiet contexts]
-# Division by zero and its kin are values here, not warnings. numpy.errstate costs as much as a small operation,
-# so contexts in which the warnings are off are kept and entered; one in use is never entered twice. NumPy's arrays made in
-# one lie in the memory of the pool.
+# NumPy must not warn of division by zero and the like. numpy.errstate costs as much as a small operation, so contexts with the
+# warnings off are kept and entered again; none is entered twice at a time. Inside them NumPy allocates from the memory pool.
 cdef list _quiet = []
 
 cdef object _make_quiet():
@@ -47,7 +46,7 @@ def _use_pool():
 
 
 cdef object call_declared(Op op, list args, int lead):
-    """Call the Python function of a declaration with an argument for each parameter (and `lead` before them)."""
+    """Call a Python function of a declaration with the arguments (after `lead`)."""
     cdef int i, n = op.n_positional + lead
     if not op.keyword_names:
         return op.forward(*args)
@@ -59,7 +58,7 @@ cdef object run_forward(Op op, list args):
     try:
         return call_declared(op, args, 1)
     finally:
-        leave_quiet(ctx)
+        end_quiet(ctx)
 
 
 cdef object enter_quiet():
@@ -68,16 +67,16 @@ cdef object enter_quiet():
     return ctx
 
 
-cdef int leave_quiet(object ctx) except -1:
+cdef int end_quiet(object ctx) except -1:
     PyContext_Exit(ctx)
     _quiet.append(ctx)
     return 0
 
 
-# Note [Halves]
-# Halves compute in float32, and complex32, which NumPy has not, in complex64, even where elements are only moved. What else takes
-# part (a number, a tensor of another dtype) is rounded to half first, as torch does; except, as torch again, a number or 0-dim
-# tensor in the parameter that a declaration names as `wide`.
+# Note [Half precision]
+# float16 and bfloat16 are computed in float32, and complex32, which NumPy lacks, in complex64, even where elements are only moved.
+# Other operands (a number, a tensor of another dtype) are rounded to half first, as in torch; except, again as in torch, a number or
+# 0-dim tensor in the parameter that the declaration names as `wide`.
 cdef inline object _array(Layout v, int code, bint half_raw, bint wide=False):
     """The tensor's array in the compute dtype."""
     array = v.array() if v.storage.where.kind != ACCELERATOR else to_host(v).array()
@@ -106,7 +105,7 @@ cdef object number_array(object value, int code, bint half_raw, bint wide):
 
 
 cdef bint _owns(object array):
-    """Whether the array's memory is its own, or of another array that nobody else was given."""
+    """Whether the array owns its memory, alone or through a base that nothing else refers to."""
     if cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_OWNDATA):
         return True
     base = array.base
@@ -114,7 +113,7 @@ cdef bint _owns(object array):
 
 
 cdef Layout layout_of_result(object array, dtype want, bint keep_order):
-    """A layout that owns the memory of a result."""
+    """The layout of a result; it keeps the array's memory, or a copy."""
     if not isinstance(array, numpy.ndarray):
         array = numpy.asarray(array)
     if want is not None and array.dtype != want.numpy:
@@ -149,7 +148,7 @@ cdef dtype final_dtype(Op op, int code, object array, int half):
 
 
 cdef int _refuse_dims(object error) except -1:
-    """NumPy's words for a result of more than 64 dimensions, said as elsewhere."""
+    """The error for a result of more than 64 dimensions, in place of NumPy's."""
     cdef str text = str(error)
     if text.startswith(("maximum supported dimension for an ndarray", "number of dimensions must be within", "ndmin must be <=")):
         found = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
@@ -158,7 +157,7 @@ cdef int _refuse_dims(object error) except -1:
 
 
 cdef int _check_kept(Op op, PyObject** slots) except -1:
-    """Refuse to compute with what is kept alone: floats of a byte (but for a few operations, as in torch), bits and their kin."""
+    """Refuse to compute with dtypes that are only stored: 8-bit floats (but for a few operations, as in torch), bits, quantized."""
     cdef int i, code
     for i in range(op.n_tensors):
         value = <object>slots[op.tensors[i]]
@@ -172,19 +171,19 @@ cdef int _check_kept(Op op, PyObject** slots) except -1:
     return 0
 
 
-cdef elsewhere_t _elsewhere = NULL
+cdef off_cpu_t _off_cpu = NULL
 
 
-cdef void run_elsewhere_by(elsewhere_t run) noexcept:
-    global _elsewhere
-    _elsewhere = run
+cdef void run_off_cpu_by(off_cpu_t run) noexcept:
+    global _off_cpu
+    _off_cpu = run
 
 
 cdef int64_t _references_run = 0
 
 
 def references_run():
-    """How often the reference of an operation was run, in all: tests ask whether a native form did the work."""
+    """How many references were run so far: tests use it to see whether a native form ran."""
     return _references_run
 
 
@@ -231,7 +230,7 @@ cdef object reference(Op op, PyObject** slots, int code):
                 elif value is not None and code >= 0:
                     value = number_array(value, code, op.half_raw, i == op.wide_at)
             elif isinstance(value, dtype):
-                told = True                        # the forward says what the result is of
+                told = True                        # the forward returned an array of the final dtype
             args.append(value)
         if op.half_raw and half != C32 or told or (code >= 0 and not narrow(code)):
             half = -1
@@ -241,10 +240,10 @@ cdef object reference(Op op, PyObject** slots, int code):
             return [layout_of_result(x, final_dtype(op, code, numpy.asarray(x), half), keep) for x in result]
         if not isinstance(result, numpy.ndarray):
             result = numpy.asarray(result)
-        made = layout_of_result(result, final_dtype(op, code, result, half), op.kind != REDUCTION)
-        return _in_iterated_order(op, slots, made) if op.kind == POINTWISE else made
+        out = layout_of_result(result, final_dtype(op, code, result, half), op.kind != REDUCTION)
+        return _in_iterated_order(op, slots, out) if op.kind == POINTWISE else out
     except ValueError as error:
-        if str(error).startswith(("array is too big", "Maximum allowed dimension", "Maximum allowed size")):     # NumPy's words for it
+        if str(error).startswith(("array is too big", "Maximum allowed dimension", "Maximum allowed size")):     # NumPy's messages
             raise RuntimeError("Storage size calculation overflowed" + _sizes_of_result(op, slots)) from None
         _refuse_dims(error)
         raise
@@ -252,16 +251,16 @@ cdef object reference(Op op, PyObject** slots, int code):
         _refuse_dims(error)
         raise
     except MemoryError as error:
-        wanted = getattr(error, "_total_size", None)                                        # NumPy knows
+        wanted = getattr(error, "_total_size", None)                                        # set by NumPy
         tried = "" if wanted is None else f"you tried to allocate {wanted} bytes. "
         raise RuntimeError(f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: {tried}"
                            f"Error code 12 (Cannot allocate memory)\n  {op.name}: {error}") from None
     finally:
-        leave_quiet(ctx)
+        end_quiet(ctx)
 
 
 cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape, int* order) except -1:
-    """The axes of a pointwise result, nearest first, as torch has them: as in the first operand that tells two of them apart."""
+    """The axes of a pointwise result by increasing stride, as in torch: the first operand with different strides for two axes decides."""
     cdef int64_t steps[16][64]
     cdef int i, k, n = 0, at, before, verdict
     cdef bint by_channels
@@ -282,7 +281,7 @@ cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape,
     by_channels = ndim == 4 and n == op.n_tensors
     for i in range(op.n_tensors):
         by_channels = by_channels and _channels_last((<Tensor><object>slots[op.tensors[i]]).layout, ndim, shape)
-    if by_channels:                                   # it matters for axes of one element, whose strides else tell of others
+    if by_channels:                                   # it decides the strides of axes of size 1
         order[0], order[1], order[2], order[3] = 1, 3, 2, 0
         return 0
     for i in range(1, ndim):
@@ -297,48 +296,49 @@ cdef int iterated_order(Op op, PyObject** slots, int ndim, const int64_t* shape,
     return 0
 
 
-cdef bint iterated_strides(Op op, PyObject** slots, Layout made, int64_t* strides) except -1:
-    """Torch's strides for a pointwise result; whether they differ from those that it has."""
+cdef bint iterated_strides(Op op, PyObject** slots, Layout out, int64_t* strides) except -1:
+    """Torch's strides for a pointwise result; returns whether the result has others."""
     cdef int order[64]
     cdef int i, k
-    cdef bint plain = made.contiguous
+    cdef bint all_contiguous = out.contiguous
     cdef int64_t step = 1
     for i in range(op.n_tensors):
         value = <object>slots[op.tensors[i]]
-        plain = plain and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
-    if plain or made.numel == 0:
+        all_contiguous = all_contiguous and (not isinstance(value, Tensor) or (<Tensor>value).layout.contiguous)
+    if all_contiguous or out.numel == 0:
         return False
-    iterated_order(op, slots, made.ndim, made.shape, order)
-    for k in range(made.ndim):
+    iterated_order(op, slots, out.ndim, out.shape, order)
+    for k in range(out.ndim):
         strides[order[k]] = step
-        step *= made.shape[order[k]]
-    for k in range(made.ndim):
-        if strides[k] != made.strides[k]:
+        step *= out.shape[order[k]]
+    for k in range(out.ndim):
+        if strides[k] != out.strides[k]:
             return True
     return False
 
 
-cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout made):
+cdef Layout _in_iterated_order(Op op, PyObject** slots, Layout result):
     """A pointwise result with torch's strides."""
     cdef int64_t strides[64]
     cdef Layout out
-    if not iterated_strides(op, slots, made, strides):
-        return made
-    out = new_layout(storage_on(made.storage.where, made.numel * made.dtype.itemsize), made.dtype, made.ndim, made.shape, strides, 0)
-    numpy.copyto(out.array(), made.array())
+    if not iterated_strides(op, slots, result, strides):
+        return result
+    out = new_layout(storage_on(result.storage.where, result.numel * result.dtype.itemsize), result.dtype, result.ndim, result.shape,
+                     strides, 0)
+    numpy.copyto(out.array(), result.array())
     return out
 
 
-cdef Layout _ordered(Op op, PyObject** slots, Layout made):
-    """The same of one without memory."""
+cdef Layout _ordered(Op op, PyObject** slots, Layout out):
+    """The same for a meta tensor."""
     cdef int64_t strides[64]
-    if not iterated_strides(op, slots, made, strides):
-        return made
-    return new_layout(made.storage, made.dtype, made.ndim, made.shape, strides, 0)
+    if not iterated_strides(op, slots, out, strides):
+        return out
+    return new_layout(out.storage, out.dtype, out.ndim, out.shape, strides, 0)
 
 
 cdef bint _channels_last(Layout v, int ndim, const int64_t* shape) noexcept:
-    """Whether it has the shape of the result, four axes, and its channels are neighbours."""
+    """Whether it is 4-d, channels last, with the shape of the result."""
     cdef int i, axis
     cdef int64_t expected = 1
     if v.ndim != ndim:
@@ -354,7 +354,7 @@ cdef bint _channels_last(Layout v, int ndim, const int64_t* shape) noexcept:
 
 
 cdef int _slower(int64_t[16][64] steps, int n, const int64_t* shape, int a, int b) noexcept:
-    """1 if axis a lies outside axis b, -1 the other way, 0 if no operand says."""
+    """1 if axis a has the larger stride, -1 if axis b has, 0 if no operand decides."""
     cdef int i
     for i in range(n):
         if steps[i][a] == 0 or steps[i][b] == 0:
@@ -367,7 +367,7 @@ cdef int _slower(int64_t[16][64] steps, int n, const int64_t* shape, int a, int 
 
 
 cdef int cast_code(Op op, PyObject** slots, int code, Layout v):
-    """A reduction casts its input first only when dtype= was given. NaN is no integer: nansum leaves it out before that."""
+    """A reduction casts its input first only if dtype= was given; nansum drops NaN before that, since no integer is NaN."""
     if op.name == "nansum" and category_of(code) < CAT_FLOAT and v.dtype.category == CAT_FLOAT:
         return v.dtype.code
     return code if <object>slots[op.dtype_at] is not None else v.dtype.code
@@ -378,15 +378,15 @@ cdef object _list_item(object x, int code, bint half_raw):
 
 
 cdef str _sizes_of_result(Op op, PyObject** slots):
-    """The sizes of the result for a message, where the declaration tells them."""
+    """The shape of the result for an error message, if the declaration has a meta function."""
     cdef int i
     if op.kind == POINTWISE:
         return f" with sizes={_common_sizes(op, slots)}"
     if op.meta is None or op.meta == "data":
         return ""
     given = {op.params[i]: <object>slots[i] for i in range(op.n_params)}
-    made = op.meta(*[given[name] for name in op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]])
-    shape = made[0] if made and isinstance(made[0], tuple) else made
+    out = op.meta(*[given[name] for name in op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]])
+    shape = out[0] if out and isinstance(out[0], tuple) else out
     return f" with sizes={list(shape)}" if all([isinstance(n, int) for n in shape]) else ""
 
 
@@ -411,8 +411,8 @@ cdef list _common_sizes(Op op, PyObject** slots):
     return [shape[64 - ndim + i] for i in range(ndim)]
 
 
-cdef object elsewhere(Op op, PyObject** slots, int code, device where):
-    return _on_meta(op, slots, code, where) if where.kind == META else _elsewhere(op, slots, code, where)
+cdef object off_cpu(Op op, PyObject** slots, int code, device where):
+    return _on_meta(op, slots, code, where) if where.kind == META else _off_cpu(op, slots, code, where)
 
 
 cdef object _on_meta(Op op, PyObject** slots, int code, device where):
@@ -429,12 +429,12 @@ cdef object _on_meta(Op op, PyObject** slots, int code, device where):
     if op.meta is not None:
         names = op.meta.__code__.co_varnames[:op.meta.__code__.co_argcount]
         given = dict(zip(op.params, values))
-        made = op.meta(*[given[n] for n in names])
-        if isinstance(made, list) and made and isinstance(made[0], tuple) and len(made[0]) == 2 and isinstance(made[0][1], dtype):
-            return _with_strides(op, given, [_meta_layout(where, d, s) for s, d in made])
-        if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], dtype):
-            return _with_strides(op, given, _meta_layout(where, <dtype>made[1], made[0]))
-        return _with_strides(op, given, _meta_layout(where, of_code(code) if code >= 0 else _first_dtype(values), made))
+        out = op.meta(*[given[n] for n in names])
+        if isinstance(out, list) and out and isinstance(out[0], tuple) and len(out[0]) == 2 and isinstance(out[0][1], dtype):
+            return _with_strides(op, given, [_meta_layout(where, d, s) for s, d in out])
+        if isinstance(out, tuple) and len(out) == 2 and isinstance(out[1], dtype):
+            return _with_strides(op, given, _meta_layout(where, <dtype>out[1], out[0]))
+        return _with_strides(op, given, _meta_layout(where, of_code(code) if code >= 0 else _first_dtype(values), out))
     if op.kind == REDUCTION:
         return _meta_reduce(op, slots, code, where)
     return _with_strides(op, dict(zip(op.params, values)), _meta_by_zeros(op, values, where))
@@ -444,16 +444,16 @@ cdef object _on_meta(Op op, PyObject** slots, int code, device where):
 # A result without memory is row-major, unless its declaration says otherwise by `strides=`: "columns" (matrices by columns, as LAPACK
 # writes them), "like" (its axes in the order of those of the first tensor with as many), a list of these words and None for several
 # results, or a function of the arguments that returns such, or the strides themselves.
-cdef object _with_strides(Op op, dict given, object made):
+cdef object _with_strides(Op op, dict given, object out):
     said = op.info.get("strides")
     if said is None:
-        return made
+        return out
     if callable(said):
         said = said(*[given[n] for n in said.__code__.co_varnames[:said.__code__.co_argcount]])
-    if isinstance(made, list):
-        words = said if isinstance(said, list) else [said] * len(made)
-        return [_strided(<Layout>x, word, given) for x, word in zip(made, words)]
-    return _strided(<Layout>made, said, given)
+    if isinstance(out, list):
+        words = said if isinstance(said, list) else [said] * len(out)
+        return [_strided(<Layout>x, word, given) for x, word in zip(out, words)]
+    return _strided(<Layout>out, said, given)
 
 
 cdef Layout _strided(Layout v, object word, dict given):
@@ -483,7 +483,7 @@ cdef Layout _strided(Layout v, object word, dict given):
 
 
 cdef dtype _probe_dtype(Op op, PyObject** slots, int code):
-    """The dtype of a pointwise result, told by the forward on empty arrays."""
+    """The dtype of a pointwise result, from the forward on empty arrays."""
     cdef int i
     args = [numpy]
     for i in range(op.n_params):
@@ -491,8 +491,8 @@ cdef dtype _probe_dtype(Op op, PyObject** slots, int code):
         if isinstance(value, Tensor):
             value = numpy.empty(0, of_code(code if code >= 0 else (<Tensor>value).layout.dtype.code).numpy)
         args.append(value)
-    made = numpy.asarray(run_forward(op, args))
-    return layout_of_result(made, final_dtype(op, code, made, -1), False).dtype
+    out = numpy.asarray(run_forward(op, args))
+    return layout_of_result(out, final_dtype(op, code, out, -1), False).dtype
 
 
 cdef dtype _first_dtype(list values):
@@ -516,7 +516,7 @@ cdef object _meta_reduce(Op op, PyObject** slots, int code, device where):
 
 
 cdef object _meta_by_zeros(Op op, list values, device where):
-    """Shapes found by running the forward on zeros: only for inputs small enough to make."""
+    """Shapes from running the forward on zeros: only for small inputs."""
     total = sum([(<Tensor>v).layout.numel for v in values if isinstance(v, Tensor)])
     if total > 1 << 22:
         raise NotImplementedError(f"{op.name}: not available for meta tensors of this size")
@@ -524,8 +524,8 @@ cdef object _meta_by_zeros(Op op, list values, device where):
         if isinstance(v, Tensor):
             return numpy.zeros(v.shape, (<Tensor>v).layout.dtype.numpy)
         return [zeros(x) for x in v] if isinstance(v, (list, tuple)) and v and isinstance(v[0], Tensor) else v
-    made = run_forward(op, [numpy, *[zeros(v) for v in values]])
+    out = run_forward(op, [numpy, *[zeros(v) for v in values]])
     def describe(x):
         x = numpy.asarray(x)
         return _meta_layout(where, layout_of_result(x, None, False).dtype, x.shape)
-    return [describe(x) for x in made] if isinstance(made, tuple) else describe(made)
+    return [describe(x) for x in out] if isinstance(out, tuple) else describe(out)

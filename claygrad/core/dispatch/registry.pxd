@@ -1,10 +1,10 @@
 from cpython.object cimport PyObject
 
 from claygrad.core.dispatch.guard cimport composite_t, one_t, several_t
-from claygrad.core.op cimport Op, fast_t, many_t, short_t
+from claygrad.core.op cimport Op, fast_t, many_t, composite_slots_t
 
 # Note [Native forms]
-# A declaration names its native form: kernel= or, of a view, geometry=; short= of a composite. The module of native/ that has
+# A declaration names its native form: kernel= or, of a view, geometry=; native= of a composite. The module of native/ that has
 # it offers it under that name when it is loaded, in one line at the end of its file:
 #     offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
 # and says what it takes (Note [The guard] in guard.pxd); `offer` and its like are for forms that look at the call's slots by themselves.
@@ -12,16 +12,16 @@ from claygrad.core.op cimport Op, fast_t, many_t, short_t
 # Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx,
 # elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in their tables (offer_table).
 
-# What else an operation needs: its rules, numbers that follow from its parameters.
+# Prepares an operation when it takes the form: native rules, constants from its parameters.
 ctypedef int (*ready_t)(Op op) except -1
-# What the call of a factory comes to in its common form; None when it is another.
+# The common form of a factory's call; None: does not apply.
 ctypedef object (*make_t)(PyObject** args, Py_ssize_t n, PyObject* kwnames)
 
 
-cdef class Way:
+cdef class NativeForm:
     cdef fast_t fast
     cdef many_t many
-    cdef short_t short
+    cdef composite_slots_t composite
     cdef make_t make
     cdef tuple loops              # family and name in the kernels' table: they go into op.kernels, by dtype
     cdef ready_t ready
@@ -29,13 +29,13 @@ cdef class Way:
     cdef str takes
 
 
-cdef Way offer_one(str name, one_t form, str takes)                    # one result
-cdef Way offer_several(str name, several_t form, str takes)
-cdef Way offer_composite(str name, composite_t form, str takes)
-cdef Way offer(str name, fast_t fast)            # one result
-cdef Way offer_many(str name, many_t many)       # several results
-cdef Way offer_short(str name, short_t short_)   # of a composite, or of a view in several pieces
-cdef Way offer_factory(str name, make_t make)
+cdef NativeForm offer_one(str name, one_t form, str takes)                    # one result
+cdef NativeForm offer_several(str name, several_t form, str takes)
+cdef NativeForm offer_composite(str name, composite_t form, str takes)
+cdef NativeForm offer(str name, fast_t fast)            # one result
+cdef NativeForm offer_many(str name, many_t many)       # several results
+cdef NativeForm offer_composite_slots(str name, composite_slots_t composite)   # for a composite, or a view with several results
+cdef NativeForm offer_factory(str name, make_t make)
 cdef bint take(Op op, str name) except -1        # give an operation the way of this name; whether there is one
 cdef bint take_loops(Op op, bytes family, bytes name)        # into op.kernels, by dtype; whether there are any
 cdef make_t factory(str name) except NULL

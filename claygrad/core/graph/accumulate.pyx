@@ -1,4 +1,4 @@
-"""What backward does besides calling rules: where it starts, the search for NaN, and adding gradients to leaves."""
+"""Parts of backward beside the rules: the initial gradient, the NaN check, and accumulation into leaves."""
 
 from cpython.object cimport PyObject
 
@@ -16,15 +16,15 @@ from claygrad.core.graph.node cimport Node
 from claygrad.core.overrides cimport from_user, to_user
 from claygrad.core.graph.provenance cimport where_text
 from claygrad.core.tensor cimport CUT, AccumulateGrad, Tensor, bare_tensor, leaf_of, shape_text, verbs
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
 
 
 cdef bint private(Tensor t) noexcept:
-    """Whether nobody but one holder of this tensor can see its memory: from the pool, or an array that a forward made.
-    It may be a view of the whole of a tensor that is left to it alone."""
+    """Whether a single reference to this tensor is the only way to its memory, from the pool or of an array that a forward made.
+    A view of a whole tensor counts if nothing else refers to that tensor."""
     cdef int seen = 1
     if t.base is not None:
         if Py_REFCNT(<PyObject*>t.base) != 1 or t.base.layout.numel != t.layout.numel or not _unseen(t.base):
@@ -61,13 +61,13 @@ cdef int accumulate(AccumulateGrad node, Tensor g, bint create_graph) except -1:
         raise RuntimeError("leaf variable has been moved into the graph interior"
                            + where_text("that was done", variable.node.code, variable.node.lasti))
     if not variable.leaf_grad:
-        return _after(variable)             # requires_grad was switched off since
+        return _after(variable)             # requires_grad was set to False since
     if variable.grad_ is None:
         variable.grad_ = _recorded(variable, g) if create_graph else _own(variable, g)
     elif create_graph or variable.grad_.layout.bits & SPARSE and not g.layout.bits & SPARSE:
         variable.grad_ = g + variable.grad_ if variable.grad_.layout.bits & SPARSE else variable.grad_ + g
     else:
-        verbs().inplace(0, variable.grad_, g)      # the same tensor, with the graph that it may have
+        verbs().inplace(0, variable.grad_, g)      # in place, and recorded if it has a graph
     return _after(variable)
 
 
@@ -85,16 +85,16 @@ cdef int _after(Tensor variable) except -1:
 
 
 cdef Tensor _own(Tensor variable, Tensor g):
-    """The gradient in memory of its own, laid out as its leaf."""
+    """The gradient in its own memory, with the strides of its leaf."""
     cdef Tensor out
     cdef PyObject* args[1]
     if intercepting():
         args[0] = <PyObject*>g
-        if forward_levels() or dispatching(args, 1):       # as torch: what nobody else sees is kept as it is
+        if forward_levels() or dispatching(args, 1):       # as torch: an unshared gradient is kept without a copy
             alone = Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.base is None and _laid_out_as(g.layout, variable.layout)
             if not forward_levels() and (alone or type(g) is not Tensor):
                 return <Tensor?>g.detach()
-            return <Tensor?>LATE["unrecorded"](g.clone)
+            return <Tensor?>UPCALLS["unrecorded"](g.clone)
     if Py_REFCNT(<PyObject*>g) == 1 and private(g) and _laid_out_as(g.layout, variable.layout):
         if g.base is None:
             return g
@@ -126,7 +126,7 @@ cdef bint _laid_out_as(Layout g, Layout leaf) noexcept:
 
 
 cdef Tensor _recorded(Tensor variable, Tensor g):
-    """A copy laid out as its leaf, recorded: gradients of it flow on into the graph of the gradient."""
+    """A recorded copy with the strides of the leaf: it is part of the gradient's graph."""
     if g.layout.bits & SPARSE:
         return g.clone()
     if dense(variable.layout) and not variable.layout.bits & SPARSE:

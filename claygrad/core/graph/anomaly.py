@@ -1,4 +1,4 @@
-"""What anomaly mode tells of the forward call behind a failing node."""
+"""Anomaly mode: the traceback of the forward call of a failing node."""
 from __future__ import annotations
 
 import traceback
@@ -10,7 +10,7 @@ TRACE, PARENT = "traceback_", "parent_"        # PyTorch's keys in `node.metadat
 
 
 def forward_notes() -> dict[str, Any]:
-    """What a node that is being recorded remembers: its stack, and the node whose backward records it, if one does."""
+    """What a node stores in anomaly mode: the Python stack, and the node whose backward recorded it, if any."""
     from claygrad.core.graph.engine import current_node
 
     notes: dict[str, Any] = {TRACE: traceback.format_stack()[:-1]}
@@ -21,7 +21,7 @@ def forward_notes() -> dict[str, Any]:
 
 
 def tell_forward(node: Any) -> None:
-    """Warn with the stack of the forward call of a node, and of those whose backward led to it."""
+    """Warn with the stack of the forward call of a node, and of the nodes whose backward recorded it."""
     first: bool = True
     while node is not None:
         notes = node.metadata

@@ -12,21 +12,21 @@ cdef struct Task:
     PyObject* node             # borrowed: the roots keep the graph alive
     PyObject* grad             # owned: a Tensor, or a list for nodes with several outputs
     int64_t waiting            # gradients still to come
-    bint needed                # lies on the way to an input that was asked for
+    bint needed                # on a path to one of `inputs`
 
 ctypedef pair[int64_t, int64_t] Ready     # (sequence number, task)
 
 cdef class Run:
     cdef int64_t id
-    cdef bint alone             # no other run is under way: places are kept in the nodes themselves
+    cdef bint alone             # no other backward is running: a node itself stores the index of its task
     cdef bint retain, create_graph, accumulate
     cdef int64_t now            # the task that is running, or -1
     cdef vector[Task] tasks
-    cdef unordered_map[size_t, int64_t] places
+    cdef unordered_map[size_t, int64_t] task_index     # by node, if other backwards are running
     cdef priority_queue[Ready] ready
     cdef dict captures          # task -> [(output number, position in inputs)]
     cdef list results
-    cdef list callbacks         # to be called when all is done, or None
+    cdef list callbacks         # called at the end, or None
     cdef object code
     cdef int lasti
 
@@ -47,7 +47,7 @@ cdef class Run:
     cdef list observe(self, Node node, list grads)
     cdef int observe_leaf(self, Node node, Tensor g) except -1
     cdef void free(self, Node node)
-    cdef int execute_plain(self, Node node, PyObject* owned, unsigned long long skip) except -1
+    cdef int execute_default(self, Node node, PyObject* owned, unsigned long long skip) except -1
     cdef bint leads_on(self, Node node)
     cdef unsigned long long skips(self, Node node)
     cdef int pass_on(self, int64_t t, Node node, list out) except -1

@@ -1,6 +1,6 @@
 """One backward pass: runs the nodes of a graph from the roots to the leaves.
 
-Iterative: nodes wait until all gradients for them have come, then the newest ready one runs.
+Iterative: a node is ready when all its gradients are there; of the ready nodes the one recorded last runs first.
 """
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
@@ -24,7 +24,7 @@ cdef extern from "Python.h":
 
 
 cdef object _added(Tensor a, Tensor b):
-    """The sum of two gradients. As in torch, what comes later is put before a sparse one: a dense one must be."""
+    """The sum of two gradients. As in torch, a dense operand comes first if the other is sparse."""
     if a.layout.bits & SPARSE:
         return verbs().binary(0, b, a)
     return verbs().binary(0, a, b)
@@ -35,7 +35,7 @@ cdef class Run:
         self.empty()
 
     cdef void empty(self) noexcept:
-        """Let go of gradients that found no taker, and of all tasks; the memory for them stays."""
+        """Release all tasks and their unused gradients; the vector keeps its capacity."""
         cdef size_t i
         for i in range(self.tasks.size()):
             Py_XDECREF(self.tasks[i].grad)
@@ -46,8 +46,8 @@ cdef class Run:
         """The task of a node, or -1."""
         if self.alone:
             return node.task if node.run == self.id else -1
-        it = self.places.find(<size_t><PyObject*>node)
-        return -1 if it == self.places.end() else self.places[<size_t><PyObject*>node]
+        it = self.task_index.find(<size_t><PyObject*>node)
+        return -1 if it == self.task_index.end() else self.task_index[<size_t><PyObject*>node]
 
     cdef int64_t add(self, Node node):
         cdef Task task
@@ -60,11 +60,11 @@ cdef class Run:
             node.run = self.id
             node.task = self.tasks.size() - 1
         else:
-            self.places[<size_t><PyObject*>node] = self.tasks.size() - 1
+            self.task_index[<size_t><PyObject*>node] = self.tasks.size() - 1
         return self.tasks.size() - 1
 
     cdef int discover(self, list roots) except -1:
-        """Find every node that can be reached, and count what each waits for."""
+        """Find all reachable nodes, and count the gradients that each waits for."""
         cdef Node node
         for node in roots:
             if self.place(node) < 0:
@@ -93,9 +93,9 @@ cdef class Run:
         return 0
 
     cdef int restrict(self, list targets) except -1:
-        """Mark what lies on the way to the targets; the rest does not run."""
+        """Mark the nodes on paths to the targets; the others do not run."""
         cdef vector[char] seen
-        cdef vector[pair[int64_t, int]] stack      # a task, and the edge of it to look at next
+        cdef vector[pair[int64_t, int]] stack      # a task, and its next edge
         cdef size_t i
         cdef int64_t t, k
         cdef Node node, following
@@ -113,7 +113,7 @@ cdef class Run:
             while stack.size():
                 t, e = stack.back().first, stack.back().second
                 node = <Node>self.tasks[t].node
-                if e == node.n_edges:              # all it leads to is known
+                if e == node.n_edges:              # all its edges are visited
                     stack.pop_back()
                     if stack.size() and self.tasks[t].needed:
                         self.tasks[stack.back().first].needed = True
@@ -131,7 +131,7 @@ cdef class Run:
         return 0
 
     cdef int send(self, int64_t t, int nr, Tensor grad) except -1:
-        """Add a gradient to what a node has got so far."""
+        """Add a gradient to those that a node has received so far."""
         cdef Task* task = &self.tasks[t]
         cdef Node node = <Node>task.node
         cdef list box
@@ -158,7 +158,7 @@ cdef class Run:
         return 0
 
     cdef object total(self, PyObject* so_far, Tensor grad):
-        """The sum of two gradients, in place where nobody else can see the first."""
+        """The sum of two gradients, in place if the first is unshared."""
         cdef Tensor first = <Tensor>so_far
         if (not self.create_graph and Py_REFCNT(so_far) == 2 and private(first) and first.layout.contiguous
                 and first.layout.dtype is grad.layout.dtype):
@@ -173,7 +173,7 @@ cdef class Run:
         return 0
 
     cdef int tell(self, int64_t t) except -1:
-        """A single root that is not on the way to what was asked for: its hooks hear of its gradient all the same."""
+        """A single root that is not on a path to the inputs: its hooks are called nevertheless."""
         cdef Node node = <Node>self.tasks[t].node
         cdef object grad = <object>self.tasks[t].grad
         tensor_hooks(node, grad if type(grad) is list else [grad])
@@ -187,7 +187,7 @@ cdef class Run:
             self.now = top.second
             self.execute(top.second)
         self.now = -1
-        while self.callbacks:                      # one may ask for another
+        while self.callbacks:                      # a callback may queue another
             self.callbacks.pop(0)()
         return 0
 
@@ -197,7 +197,7 @@ cdef class Run:
         cdef bint came = True
         cdef Tensor g
         if owned == NULL:
-            if not node.always and not heard(node):     # nothing came: what follows waits no longer
+            if not node.always and not heard(node):     # no gradient: the next nodes wait for one fewer
                 self.free(node)
                 return self.pass_on(t, node, None)
             absent = [None] * (node.n_outputs or 1)
@@ -208,7 +208,7 @@ cdef class Run:
         if came and node.hooks is None and node.n_outputs == 1 and not anomaly() and (self.captures is None or t not in self.captures):
             if node.op is not None:
                 if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
-                    return self.execute_plain(node, owned, 0 if self.captures is None else self.skips(node))
+                    return self.execute_default(node, owned, 0 if self.captures is None else self.skips(node))
             elif self.accumulate and type(node) is AccumulateGrad and not leaf_of(node).hooks:
                 g = <Tensor>owned
                 Py_DECREF(<object>owned)
@@ -216,7 +216,7 @@ cdef class Run:
         return self.execute_any(t, node, owned)
 
     cdef int execute_any(self, int64_t t, Node node, PyObject* owned) except -1:
-        """Every case of execute: several outputs, hooks, gradients that are asked for, anomaly mode, observers."""
+        """The general case of execute: several outputs, hooks, captured gradients, anomaly mode, observers."""
         cdef list grads, out = None
         cdef bint runs
         cdef int i, flags
@@ -228,7 +228,7 @@ cdef class Run:
         Py_DECREF(<object>owned)
         if self.captures is not None and t in self.captures:
             runs = self.leads_on(node)
-            if not runs:                                # as in torch: hooks change what is returned only of a node that ends here
+            if not runs:                                # as in torch: hooks change the captured gradient only if the node does not run
                 tensor_hooks(node, grads)
             for nr, position in self.captures[t]:
                 self.results[position] = grads[nr]
@@ -249,7 +249,7 @@ cdef class Run:
                 if node.hooks is not None and node.hooks.post:
                     after_leaf(node, g)
             return 0
-        if not node.always and not any([g is not None for g in grads]):        # none came, or a hook took it away
+        if not node.always and not any([g is not None for g in grads]):        # no gradient, or a hook returned None
             out = [None] * node.n_edges
         elif flags and flags & WATCHED and wanted():
             out = self.observe(node, grads)
@@ -258,7 +258,7 @@ cdef class Run:
         else:
             out = node.apply(grads, self.create_graph)
         if node.hooks is not None and node.hooks.post:
-            for i in range(node.n_edges):               # hooks see what will be sent on
+            for i in range(node.n_edges):               # post hooks see the gradients that are passed on
                 if node.edge(i) is not None and isinstance(out[i], Tensor):
                     out[i] = fit(<Tensor>out[i], node, i, node.edge(i), node.edge_nr(i))
             out = post_hooks(node, out, grads)
@@ -269,13 +269,13 @@ cdef class Run:
         return self.pass_on(t, node, out)
 
     cdef list compute(self, Node node, list grads):
-        """What a node makes of gradients; execute has it inline."""
+        """The gradients of a node's inputs; execute has this inlined."""
         if node.op is not None:
             return call_rules(node, grads, self.create_graph, 0 if self.captures is None else self.skips(node))
         return node.apply(grads, self.create_graph)
 
     cdef list observe(self, Node node, list grads):
-        """What compute does, observed (Note [Observers]): by the rules, which leave the gradients that came as they are."""
+        """As compute, with observers (Note [Observers]): by the rules, which do not overwrite the incoming gradients."""
         cdef vector[PyObject*] given
         cdef Event event
         cdef list out
@@ -311,8 +311,8 @@ cdef class Run:
             node.free_saved()
             node.freed = True
 
-    cdef int execute_plain(self, Node node, PyObject* owned, unsigned long long skip) except -1:
-        """The common case of execute: one output, a rule per input, nobody listens."""
+    cdef int execute_default(self, Node node, PyObject* owned, unsigned long long skip) except -1:
+        """The common case of execute: one output, a rule per input, no hooks or observers."""
         cdef PyObject* out[16]
         cdef int i, n = node.n_edges
         cdef Node following
@@ -349,7 +349,7 @@ cdef class Run:
         return 0
 
     cdef bint leads_on(self, Node node):
-        """Whether a captured node must also run, for inputs further on."""
+        """Whether a captured node must also run, because other inputs lie behind it."""
         cdef int i
         cdef Node following
         if isinstance(node, AccumulateGrad):
@@ -394,7 +394,7 @@ cdef class Run:
 
 
 def call_node(Node node, tuple grads):
-    """`grad_fn(*grads)`: what the node makes of these gradients, as a tensor or a tuple."""
+    """`grad_fn(*grads)`: the gradients of the inputs, as a tensor or a tuple."""
     cdef bint recording = not modes().no_grad
     cdef int i, n = node.n_shown()
     cdef list given = list(grads), out

@@ -39,7 +39,7 @@ cdef Layout resolved(Layout v):
         numpy.copyto(out.array(), v.array())
         return out
     array = v.array()
-    array.flags.writeable = True                 # it is a copy, and now the memory of the result
+    array.flags.writeable = True                 # the copy becomes the memory of the result
     return from_array(array)
 
 
@@ -61,7 +61,7 @@ cdef bint any_lazy(PyObject** slots, int n) except -1:
     return False
 
 
-cdef bint any_elsewhere(PyObject** slots, int n) except -1:
+cdef bint any_off_cpu(PyObject** slots, int n) except -1:
     cdef int i
     for i in range(n):
         value = <object>slots[i]
@@ -84,15 +84,15 @@ cdef object _resolved(object value):
     out = bare_tensor()
     out.layout = resolved((<Tensor>value).layout)
     out.inference = (<Tensor>value).inference
-    out.leaf_grad = requires(<Tensor>value)      # for checks that ask; nothing is recorded of it
+    out.leaf_grad = requires(<Tensor>value)      # some checks read it; nothing is recorded
     return out
 
 
-cdef list resolve(PyObject** slots, int n, PyObject** plain):
+cdef list resolve(PyObject** slots, int n, PyObject** resolved_slots):
     cdef int i
     cdef list kept = [_resolved(<object>slots[i]) for i in range(n)]
     for i in range(n):
-        plain[i] = <PyObject*>kept[i]
+        resolved_slots[i] = <PyObject*>kept[i]
     return kept
 
 

@@ -1,6 +1,6 @@
-"""Backward: where it starts, and what it returns.
+"""The entry of backward: its roots, its arguments and its results.
 
-Any number of runs may be under way at once, nested (a hook or a custom Function calls backward) or in several threads.
+Several backward passes may run at a time, nested (a hook or a custom Function calls backward) or in several threads.
 """
 from claygrad.core.graph.reentrant import carry
 from claygrad.core.graph.modes import get_saved_hooks, set_saved_hooks
@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
 
-from claygrad.core.graph.reentrant cimport deeper, elsewhere, shallower, too_deep
+from claygrad.core.graph.reentrant cimport deeper, in_new_thread, shallower, too_deep
 from claygrad.core.graph.accumulate cimport not_required, seed_of
 from claygrad.core.graph.hooks cimport own
 from claygrad.core.graph.modes cimport modes
@@ -44,7 +44,7 @@ cdef object _edge_of(object x, int k, int* nr, bint root):
                 raise RuntimeError(f"One of the differentiated Tensors does not require grad\n  it is number {k} of the inputs"
                                    f"{where_text('it was made', (<Tensor>x).code, (<Tensor>x).lasti)}\n  call requires_grad_() on it "
                                    "before the graph is built, or leave it out of the inputs")
-        return node                                # None: a view made before its base required grad, which no graph can use
+        return node                                # None: a view from before its base required grad, which is in no graph
     nr[0] = x[1]
     return x[0]
 
@@ -59,7 +59,7 @@ cdef str _origin(object x):
 
 def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, object inputs=None,
                  bint allow_unused=True, bint accumulate=True):
-    """Run backward from roots with these gradients, a list that is emptied: nobody but the caller's caller keeps them.
+    """Run backward from roots with these gradients. The list is emptied, so that this function keeps no reference to them.
 
     Without inputs every leaf accumulates. With inputs, the gradients of just those are returned (accumulate=False) or
     accumulated (True: leaves; a computed tensor keeps its own from then on, and its node runs).
@@ -67,7 +67,7 @@ def run_backward(tuple roots, list seeds, bint retain_graph, bint create_graph, 
     cdef Run run
     cdef int i
     if too_deep():
-        return elsewhere(run_backward, (roots, seeds, retain_graph, create_graph, inputs, allow_unused, accumulate))
+        return in_new_thread(run_backward, (roots, seeds, retain_graph, create_graph, inputs, allow_unused, accumulate))
     run = Run.__new__(Run)
     run.retain = retain_graph
     run.create_graph = create_graph
@@ -102,7 +102,7 @@ cdef int _run_from(Run run, tuple roots, list seeds, object inputs, bint accumul
     if inputs is not None and accumulate:
         for x in inputs:
             if isinstance(x, Tensor):
-                x.retain_grad()                    # a leaf keeps its gradient anyway
+                x.retain_grad()                    # nothing to do for a leaf
     quiet = _begin(run)
     try:
         run.discover(nodes)
@@ -187,9 +187,9 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
         raise not_required(root, 0)
     seed = seed_of(root)
     if too_deep():
-        elsewhere(run_backward, ((root,), [seed], retain_graph, False))
+        in_new_thread(run_backward, ((root,), [seed], retain_graph, False))
         return 0
-    run, _spare = _spare, None                    # the memory of the last run, if nobody is using it
+    run, _spare = _spare, None                    # reuse the memory of the last run
     if run is None:
         run = Run.__new__(Run)
     run.retain = retain_graph
@@ -206,7 +206,7 @@ cdef int _from_one(Tensor root, bint retain_graph) except -1:
     finally:
         _end(outer, was, quiet)
     run.empty()
-    if run.places.empty() and run.tasks.capacity() < 4096:
+    if run.task_index.empty() and run.tasks.capacity() < 4096:
         _spare = run
     return 0
 
@@ -253,12 +253,12 @@ def current_node():
 
 
 def run_returns():
-    """Whether the innermost backward of this thread hands gradients out instead of adding them to leaves."""
+    """Whether the innermost backward of this thread returns gradients instead of accumulating them into leaves."""
     return clay_get_run() != NULL and not (<Run>clay_get_run()).accumulate
 
 
 def run_keeps_graph():
-    """Whether the innermost backward of this thread leaves the graph whole; True outside of any."""
+    """Whether the innermost backward of this thread has retain_graph; True outside of backward."""
     return clay_get_run() == NULL or (<Run>clay_get_run()).retain
 
 

@@ -18,11 +18,11 @@ ctypedef int (*kinds_fn)(const void* x, int64_t n) noexcept nogil
 cdef enum:
     NAN = 1
     INF = 2
-    RELEASE = 262144            # elements from which the lock is given away
+    RELEASE = 262144            # elements above which the interpreter lock is released
 
 cdef extern from *:
     """
-    static thread_local int clay_finite_depth = 0;      // operations that run inside one another
+    static thread_local int clay_finite_depth = 0;      // nesting of operations
     """
     int clay_finite_depth
 
@@ -53,7 +53,7 @@ cdef int kinds_of(Layout v) except -1:
         code, n = F32 if code == C64 else F64, 2 * n
     kernel = _kernel(code)
     if kernel == NULL:
-        return 0                                # floats of a byte, and complex halves
+        return 0                                # 8-bit floats and complex32
     if not dense(v):
         v = _packed(v)
     data = v.data()
@@ -65,13 +65,13 @@ cdef int kinds_of(Layout v) except -1:
 
 
 cdef Layout _packed(Layout v):
-    cdef Layout made = fresh_like(v)
-    write_layout(made, v)
-    return made
+    cdef Layout out = fresh_like(v)
+    write_layout(out, v)
+    return out
 
 
 cdef int kinds_in(object value) except -1:
-    """The same of a tensor, or of all tensors in a list."""
+    """The same for a tensor, or all tensors in a list."""
     cdef int found = 0
     if isinstance(value, Tensor):
         if (<Tensor>value).layout.bits & COO:
@@ -90,7 +90,7 @@ def kinds(value):
 
 
 cdef int _numbers_in(object value):
-    """The same of Python's numbers, which somebody wrote there."""
+    """The same for Python numbers among the arguments."""
     cdef int found = 0
     cdef double x
     if type(value) is float:
@@ -112,17 +112,17 @@ cdef frozenset _UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "
 cdef class NonFiniteObserver(Observer):
     """Calls found(call, kinds, given) for each operation of the program whose results have a NaN or an infinity that is its own.
 
-    Its own is: a NaN where no input has one, an infinity where all inputs are finite, and no number that was written in the call is
-    such a thing. `given` is True where an input has a NaN already, which no operation made that was seen.
-    What runs inside another operation is part of that: the user's own call is judged, and in backward the node.
+    Its own means: a NaN if no input has one, an infinity if all inputs are finite, and no Python number in the call is NaN or
+    infinite. `given` is True if an input has a NaN that no observed operation produced.
+    Operations inside another operation are not reported: only the user's call, and in backward the node.
     """
-    cdef public bint tolerant           # NaN that was given is nothing to tell of
+    cdef public bint tolerant           # do not report NaN that came from outside
 
     cdef int begin(self, Event* event, int64_t* mark) except -1:
         global clay_finite_depth
         clay_finite_depth += 1
         if event.kind == INPLACE and clay_finite_depth == 1:
-            mark[0] = kinds_in(<object>event.args[0])           # it will be overwritten
+            mark[0] = kinds_in(<object>event.args[0])           # the operation will overwrite it
         return 0
 
     cdef int end(self, Event* event, int64_t mark, PyObject* result) except -1:
@@ -176,7 +176,7 @@ cdef bint _takes_tensors(Event* event):
 
 
 cdef bint _written_nan(Event* event):
-    """Whether a NaN was written in the call itself."""
+    """Whether a Python number in the call is NaN."""
     cdef Py_ssize_t i
     for i in range(event.n):
         if event.args[i] != NULL and _numbers_in(<object>event.args[i]) & NAN:

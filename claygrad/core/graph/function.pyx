@@ -6,7 +6,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.graph.intercept cimport batch_levels, forward_levels, swap_levels
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 from claygrad.core.graph.anomaly import forward_notes
 from claygrad.core.user_warnings import warn
 from claygrad.core.errors import no_node
@@ -30,7 +30,7 @@ cdef extern from "sealed.h":
 
 
 cdef object _of_user(FunctionNode ctx, str name):
-    """What a user put on his context under the name of an attribute of nodes, or else that attribute."""
+    """An attribute of the context: the user's own if there is one, else that of the node."""
     given = getattr(ctx, "__dict__", {})
     return given[name] if name in given else getattr(Node, name).__get__(ctx)
 
@@ -46,10 +46,10 @@ cdef class FunctionNode(Node):
     cdef tuple constant
     cdef bint materialize
     cdef public bint _materialize_non_diff_grads
-    cdef unsigned long long no_gradient      # outputs that were said to have none, as bits
+    cdef unsigned long long no_gradient      # outputs marked as non-differentiable, as bits
     cdef tuple is_tensor            # by argument: whether it has an edge
     cdef int n_args
-    cdef bint looked_at             # and so let go of what it saved: OneLook
+    cdef bint looked_at             # saved tensors were read once and released: OneLook
     cdef tuple for_forward          # what jvp reads as saved_tensors
     cdef bint in_jvp
 
@@ -60,7 +60,7 @@ cdef class FunctionNode(Node):
     cpdef str name(self):
         return type(self).__name__
 
-    # A context is the user's: what he calls so is his.
+    # Users may put attributes of any name on a context.
     @property
     def origin(self):
         return _of_user(self, "origin")
@@ -81,7 +81,7 @@ cdef class FunctionNode(Node):
         return f"<{prefix()}.autograd.function.{type(self).__name__} object at {<size_t><PyObject*>self:#x}>"
 
     def save_for_backward(self, *tensors):
-        """Keep tensors for backward; a later write to them does not change what backward sees."""
+        """Save tensors for backward; later writes to them do not change what backward sees."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
@@ -149,10 +149,10 @@ cdef class FunctionNode(Node):
             own(grads, i)                         # Note [Handing out]
             given.append(zeros_for(self, i) if grads[i] is None and self.fills(i) else grads[i])
         if self.hooks is None or not self.hooks.post:
-            grads.clear()                         # so that what backward returns unchanged is not taken for shared
+            grads.clear()                         # else a gradient that backward returns unchanged would count as shared
         cdef int quiet = to_user()
         if _boxed and self._forward_cls.boxed_grads_call:
-            boxed, given = [given], None          # nobody else holds the list: the backward may let go of gradients one by one
+            boxed, given = [given], None          # the only reference to the list: backward may release gradients one by one
             out = _sorted_out(self, _backward_of(self._forward_cls)(self, boxed.pop()))
         else:
             given = tuple(given)
@@ -165,7 +165,7 @@ cdef class FunctionNode(Node):
 
 
 class OneLook(FunctionNode):
-    """The node of a Function with `clear_saved_tensors_on_access`: what it saved is let go when it is first looked at."""
+    """The node of a Function with `clear_saved_tensors_on_access`: its saved tensors are released when they are first read."""
 
     @property
     def saved_tensors(self):
@@ -180,7 +180,7 @@ class OneLook(FunctionNode):
 
 
 cdef object _restore(FunctionNode node, SavedTensor s):
-    """A saved tensor; the very object that was saved if it still stands for the same value."""
+    """A saved tensor: the saved object itself if its value has not changed."""
     cdef Tensor t
     if s is None:
         return None
@@ -201,7 +201,7 @@ cdef object _backward_of(cls):
     return cls.vjp if has_vjp else cls.backward
 
 
-cdef str _both_places(FunctionNode node):
+cdef str _lines_of_function(FunctionNode node):
     """Where the backward of a user's Function is defined, and where it was applied."""
     code = getattr(_backward_of(node._forward_cls), "__code__", None)
     applied = where_text("it was applied", node.code, node.lasti)
@@ -210,16 +210,16 @@ cdef str _both_places(FunctionNode node):
     return f"\n  its backward is at {place_text(code.co_filename, code.co_firstlineno)}, in {node._forward_cls.__name__}{applied}"
 
 
-cdef list _sorted_out(FunctionNode node, object made):
+cdef list _sorted_out(FunctionNode node, object result):
     """Returned gradients, one for each tensor argument."""
     cdef int i
-    grads = made if isinstance(made, tuple) else (made,)
+    grads = result if isinstance(result, tuple) else (result,)
     n = len(grads)
     while n > node.n_args and grads[n - 1] is None:
         n -= 1
     if n != node.n_args:
         raise RuntimeError(f"function {node.name()} returned an incorrect number of gradients (expected {node.n_args}, got "
-                           f"{len(grads)})" + _both_places(node)
+                           f"{len(grads)})" + _lines_of_function(node)
                            + "\n  backward returns one gradient for each argument of forward after ctx, in their order: None for what "
                              f"needs none. forward took {node.n_args}.")
     out = []
@@ -228,14 +228,14 @@ cdef list _sorted_out(FunctionNode node, object made):
         if not node.is_tensor[i]:
             if g is not None:
                 raise RuntimeError(f"function {node.name()} returned a gradient different from None at position {i + 1}, but the "
-                                   "corresponding forward input was not a Variable" + _both_places(node)
+                                   "corresponding forward input was not a Variable" + _lines_of_function(node)
                                    + f"\n  return None in place {i + 1}: that argument of forward was no tensor")
             continue
         if g is not None and not isinstance(g, Tensor):
             if node.edge(len(out)) is None:
                 g = None
             else:
-                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})" + _both_places(node)
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})" + _lines_of_function(node)
                                    + f"\n  return a tensor, or None, in place {i + 1}")
         out.append(g)
     return out
@@ -245,7 +245,7 @@ cdef list _sorted_out(FunctionNode node, object made):
 @cython.binding(False)
 @cython.no_gc_clear
 cdef class Error(Node):
-    """A node that says at backward why there is no gradient."""
+    """A node whose backward raises an error that says why there is no gradient."""
     cdef str text
 
     cpdef str name(self):
@@ -256,7 +256,7 @@ cdef class Error(Node):
 
 
 def once_differentiable(fn):
-    """Say that a backward is not made of differentiable operations: a second derivative is an error."""
+    """Decorator for a backward that is not differentiable: second derivatives are an error."""
     @functools.wraps(fn)
     def wrapper(ctx, *args):
         cdef bint was = modes().no_grad
@@ -264,16 +264,16 @@ def once_differentiable(fn):
         cdef int nr = 0
         modes().no_grad = True
         try:
-            made = fn(ctx, *args)
+            out = fn(ctx, *args)
         finally:
             modes().no_grad = was
         if was or not any([isinstance(a, Tensor) and requires(<Tensor>a) for a in args]):
-            return made
-        outs = made if isinstance(made, tuple) else (made,)
+            return out
+        outs = out if isinstance(out, tuple) else (out,)
         node = Error.__new__(Error)
         node.text = "trying to differentiate twice a function that was marked with @once_differentiable"
         node.seq = next_seq()
-        for t in outs:                            # as torch has it: a leaf of its own for every output
+        for t in outs:                            # as torch: a new leaf for every output
             if isinstance(t, Tensor) and (<Tensor>t).layout.dtype.category >= CAT_FLOAT:
                 node.add_edge(gradient_edge(t.detach().requires_grad_(), &nr), 0)
             else:
@@ -284,11 +284,11 @@ def once_differentiable(fn):
                 t = t.detach()
                 record_output(node, <Tensor>t)
             wrapped.append(t)
-        return tuple(wrapped) if isinstance(made, tuple) else wrapped[0]
+        return tuple(wrapped) if isinstance(out, tuple) else wrapped[0]
     return wrapper
 
 
-cdef bint _boxed = False                # whether any Function takes its gradients as one list
+cdef bint _boxed = False                # whether any Function has boxed_grads_call
 
 
 class FunctionMeta(type):
@@ -303,7 +303,7 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """A differentiable operation with a forward and a backward of your own, as static methods; call it by `apply`."""
     generate_vmap_rule = False
-    clear_saved_tensors_on_access = False   # True: saved_tensors can be read once, and lets go of them
+    clear_saved_tensors_on_access = False   # True: saved_tensors can be read once, which releases them
     boxed_grads_call = False                # True: backward takes one list, from which it may remove gradients as it goes
 
     def __init__(self, *args, **kwargs):
@@ -367,7 +367,7 @@ clay_seal(<PyTypeObject*>Error)
 
 cdef object _apply(object cls, tuple args, dict kwargs):
     if batch_levels():
-        answer = LATE["batched_function"](cls, args, kwargs)
+        answer = UPCALLS["batched_function"](cls, args, kwargs)
         if answer is not None:
             return answer[0]
     cdef FunctionNode ctx = _new_context(cls._backward_cls)
@@ -399,14 +399,14 @@ cdef object _apply(object cls, tuple args, dict kwargs):
                 ctx.add_edge(target, nr)
     modes().no_grad = True
     if levels:
-        before = LATE["before_function"](args)
+        before = UPCALLS["before_function"](args)
         swap_levels(0)
     try:
         if cls.setup_context is not Function.setup_context:
-            made = cls.forward(*args)
-            cls.setup_context(ctx, args, made)
+            out = cls.forward(*args)
+            cls.setup_context(ctx, args, out)
         else:
-            made = cls.forward(ctx, *args)
+            out = cls.forward(ctx, *args)
     finally:
         modes().no_grad = was
         if levels:
@@ -418,29 +418,29 @@ cdef object _apply(object cls, tuple args, dict kwargs):
         if anomaly() & ANOMALY:
             ctx.notes = forward_notes()
     dirty, constant = ctx.dirty, ctx.constant
-    outs = _wrapped(ctx, made, args, record)
+    outs = _wrapped(ctx, out, args, record)
     ctx.dirty = ctx.constant = None               # a node must not hold its own outputs
     if levels:
-        _push_forward(cls, ctx, args, made, outs, before, dirty or (), constant or ())
+        _push_forward(cls, ctx, args, out, outs, before, dirty or (), constant or ())
     if record:
         _save(ctx)
     ctx.for_forward = None
     return outs
 
 
-cdef int _push_forward(object cls, FunctionNode ctx, tuple args, object made, object outs, object before, tuple dirty,
+cdef int _push_forward(object cls, FunctionNode ctx, tuple args, object out, object outs, object before, tuple dirty,
                        tuple constant) except -1:
     """Tangents of the outputs, by the Function's jvp."""
     ctx.in_jvp = True
     try:
-        LATE["after_function"](cls, ctx, args, made, outs, before, dirty, constant, bool(ctx.materialize))
+        UPCALLS["after_function"](cls, ctx, args, out, outs, before, dirty, constant, bool(ctx.materialize))
     finally:
         ctx.in_jvp = False
     return 0
 
 
 cdef tuple _positional(object cls, FunctionNode ctx, tuple args, dict kwargs):
-    """Keyword arguments put in the places of the forward's parameters."""
+    """Bind keyword arguments to the parameters of forward."""
     import inspect
     lead = () if cls.setup_context is not Function.setup_context else (ctx,)
     bound = inspect.signature(cls.forward).bind(*lead, *args, **kwargs)
@@ -449,15 +449,15 @@ cdef tuple _positional(object cls, FunctionNode ctx, tuple args, dict kwargs):
     return tuple(bound.args[len(lead):]) + tuple(bound.kwargs.values())
 
 
-cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
+cdef object _wrapped(FunctionNode ctx, object out, tuple args, bint record):
     """The outputs of forward with their history set."""
     cdef Tensor t
     cdef int views = 0
-    if not isinstance(made, (tuple, Tensor)):
+    if not isinstance(out, (tuple, Tensor)):
         if ctx.dirty is not None:
             _check_dirty(ctx, ())
-        return made
-    outs = made if isinstance(made, tuple) else (made,)
+        return out
+    outs = out if isinstance(out, tuple) else (out,)
     dirty = [id(x) for x in (ctx.dirty or ())]
     constant = [id(x) for x in (ctx.constant or ())]
     _check_dirty(ctx, outs)
@@ -523,7 +523,7 @@ cdef object _wrapped(FunctionNode ctx, object made, tuple args, bint record):
             t.creation = VIEW_MULTI if views > 1 else VIEW_CUSTOM
             t.view_version = t.version()
         result.append(t)
-    return tuple(result) if isinstance(made, tuple) else result[0]
+    return tuple(result) if isinstance(out, tuple) else result[0]
 
 
 cdef Tensor _of_class(Tensor t, object cls):
@@ -535,7 +535,7 @@ cdef Tensor _of_class(Tensor t, object cls):
 
 
 cdef int _check_dirty(FunctionNode ctx, tuple outs) except -1:
-    """What was marked as changed in place must have come in and go out again."""
+    """Tensors marked as dirty must be inputs and outputs of forward."""
     returned = [id(x) for x in outs]
     for i, x in enumerate(ctx.dirty or ()):
         if not isinstance(x, Tensor):
@@ -550,7 +550,7 @@ cdef int _save(FunctionNode ctx) except -1:
     cdef SavedTensor s
     cdef int i
     cdef object tensors = ctx.to_save or ()
-    ctx.to_save = None                            # at once, for a hook may raise: a node must not hold its own outputs
+    ctx.to_save = None                            # now, since a hook may raise: a node must not hold its own outputs
     ctx.saved = []
     for i, x in enumerate(tensors):
         if x is None:

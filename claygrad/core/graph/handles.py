@@ -25,7 +25,7 @@ class RemovableHandle:
             hooks_dict[self.id] = fn
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         for table in self._tables:
             found = table()
             if found is not None:
@@ -33,7 +33,7 @@ class RemovableHandle:
 
     @property
     def hooks_dict_ref(self) -> Any:
-        """Gives the table that the hook is in, or None once it is gone."""
+        """The table that the hook is in, or None once it is freed."""
         return self._tables[0]
 
     @property
@@ -59,18 +59,18 @@ class RemovableHandle:
 def _held(table: Any) -> Any:
     try:
         return weakref.ref(table)
-    except TypeError:           # a plain dict, of a tensor or a node: it holds no module
+    except TypeError:           # a dict without weak references, of a tensor or a node: it holds no module
         return lambda: table
 
 
 class Placeholder:
-    """What a pack hook returns that keeps nothing of the tensor: neither the tensor nor a way to its memory."""
+    """Base class of pack-hook results that keep neither the tensor nor its memory alive."""
 
     __slots__ = ("__weakref__",)
 
 
 class InputMetadata(NamedTuple):
-    """What a gradient that flows into a node looks like."""
+    """Shape, dtype and device of a gradient that a node receives."""
 
     shape: Any
     dtype: Any

@@ -25,7 +25,7 @@ cnp.import_array()
 # that a write to it changes nothing else. Reference counts tell whether anybody else can reach the memory; only then is it
 # copied. Saved values do not count: a write leaves them as they are (Note [Epochs]).
 cdef int own(list grads, Py_ssize_t i) except -1:
-    """Make grads[i] the only way to its memory."""
+    """Copy grads[i] if its memory is shared."""
     cdef PyObject* p = <PyObject*>PyList_GET_ITEM(grads, i)
     if <object>p is None or (Py_REFCNT(p) == 1 and _sole(<Tensor>p)):
         return 0
@@ -34,7 +34,7 @@ cdef int own(list grads, Py_ssize_t i) except -1:
 
 
 cdef bint _sole(Tensor t) noexcept:
-    """Whether the memory of t is reached through t alone (and the base of which it is a view)."""
+    """Whether only t, and its base if it is a view, can reach its memory."""
     cdef Py_ssize_t layouts = 1, saved = Py_REFCNT(<PyObject*>t.layout) - 1
     if t.base is not None:
         if Py_REFCNT(<PyObject*>t.base) != 1 or Py_REFCNT(<PyObject*>t.base.layout) != 1:
@@ -47,17 +47,17 @@ cdef bint _sole(Tensor t) noexcept:
     return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
 
 
-cdef bint own_array(PyObject* array) noexcept:                       # borrowed: references are counted
-    """Whether the memory is that of an array which nobody else has."""
+cdef bint own_array(PyObject* array) noexcept:                       # borrowed, since references are counted
+    """Whether no other reference to the array or its base exists."""
     while array != NULL and Py_REFCNT(array) == 1 and cnp.PyArray_CheckExact(<object>array):
         if cnp.PyArray_CHKFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_OWNDATA):
             return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
-        array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # what it is a view of, such as before reshape
+        array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # its base, such as the array before reshape
     return False
 
 
 cdef Tensor _copied(Tensor g):
-    """The same gradient, with the same place in the graph, in memory of its own."""
+    """A copy of the gradient with the same history."""
     cdef bint was = modes().no_grad
     cdef Tensor out
     cdef int nr = 0
@@ -95,7 +95,7 @@ cdef str _kind(Layout v):
 
 
 cdef object checked(object hook, object before, object after):
-    """What a hook puts in the place of a gradient."""
+    """The gradient after a tensor hook."""
     cdef Layout was, now
     if after is None or after is before:
         return before
@@ -115,7 +115,7 @@ cdef object checked(object hook, object before, object after):
 
 
 cdef list _all_checked(object hook, list before, object after):
-    """The same for the hooks of a node, which return a tuple; a None in it takes the gradient away."""
+    """The same for node hooks, which return a tuple; a None in it drops the gradient."""
     cdef Py_ssize_t i
     if after is None:
         return before
@@ -134,12 +134,12 @@ cdef int _call_all(list hooks, list grads, Py_ssize_t nr) except -1:
         own(grads, nr)
         grads[nr] = checked(hook, grads[nr], hook(grads[nr]))
     from_user(quiet)
-    own(grads, nr)                                 # a hook may have kept what it saw
+    own(grads, nr)                                 # a hook may have kept a reference
     return 0
 
 
 cdef bint heard(Node node):
-    """Whether a hook waits for this node, which hears of it even if no gradient comes."""
+    """Whether the node has hooks that are called even without a gradient."""
     cdef Tensor leaf
     if isinstance(node, AccumulateGrad):
         leaf = leaf_of(node)
@@ -203,7 +203,7 @@ cdef list post_hooks(Node node, list out, list grads):
     cdef list shown = shown_edges(node, out), whole = out
     if shown is not out:
         out = None
-        for i in range(len(whole)):                # nobody but `shown` holds them
+        for i in range(len(whole)):                # `shown` holds the only references
             if i > 31 or not node.numbers >> i & 1:
                 whole[i] = None
     del grads[node.n_shown():]
@@ -223,7 +223,7 @@ cdef list post_hooks(Node node, list out, list grads):
 
 
 cdef int after_leaf(Node node, Tensor g) except -1:
-    """As in torch the gradient may be the very one that the leaf has now."""
+    """As in torch, the gradient may be the same object as the leaf's .grad."""
     cdef int quiet = to_user()
     for hook in list(node.hooks.post.values()):
         _all_checked(hook, [], hook((), (g,)))

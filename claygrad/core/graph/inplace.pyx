@@ -1,4 +1,4 @@
-"""Writing to tensors: what is refused, what saved values keep, and how history is rewritten."""
+"""In-place writes: torch's errors, copies for saved values, and the new history."""
 
 import numpy
 
@@ -19,7 +19,7 @@ from claygrad.core.graph.provenance cimport where_text
 from claygrad.core.graph.record cimport freed_error, note_view, record_again
 from claygrad.core.graph.rules cimport call_rules
 from claygrad.core.tensor cimport Tensor, gradient_edge, requires, shape_text, verbs
-from claygrad.core.graph.view cimport Place, name_after, place_of, refusal, replay, way_to
+from claygrad.core.graph.view cimport Place, name_after, node_to_view, place_of, refusal, replay
 
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
@@ -55,7 +55,7 @@ cdef int _check_view(Tensor t, bint recording) except -1:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."
                            + where_text("the leaf was made", t.base.code, t.base.lasti)
                            + "\n  Change it under no_grad(), through .data, or work on a copy (clone()).")
-    if requires(t) and t.node is None:            # its base came to require grad after the view was made
+    if requires(t) and t.node is None:            # its base required grad only after the view was created
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
                            + where_text("the leaf was made", t.code, t.lasti))
     return 0
@@ -68,7 +68,7 @@ cdef int begin_write(Tensor t) except -1:
 
 
 cdef bint overlaps(Tensor x, Tensor t, bint fully_too):
-    """Whether two tensors share memory in a way that an elementwise write must not; as torch, only dense ones are judged."""
+    """Whether two tensors overlap partly, which an elementwise write refuses; as torch, only dense ones are checked."""
     cdef Layout v = x.layout, target = t.layout
     cdef int64_t item = v.dtype.itemsize
     if x is t:
@@ -163,15 +163,15 @@ cdef class CopySlices(Node):
             part.zero_()
         else:
             part.copy_(inner[0])
-        if self.view_dtype is not None:              # a view of the memory that was written through another: whoever gets it may
-            verbs().refresh(<Tensor>base)            # write it in turn
+        if self.view_dtype is not None:              # its memory was written through another view: bring its node up to date,
+            verbs().refresh(<Tensor>base)            # since it may be written next
         if self.base_bits & CONJ:
             base = base.conj()
         inner[0] = None if self.edge(0) is None else base.neg() if self.base_bits & NEG else base
         return inner
 
     cdef tuple other_dtype(self, Tensor g):
-        """The gradient of the base's memory in memory of its own, and the part of it that the view sees."""
+        """A copy of the gradient of the base, and the view's part of it."""
         span = self.base_offset + 1
         for n, step in zip(self.base_shape, self.base_strides):
             span += (n - 1) * step if n else 0
@@ -183,8 +183,8 @@ cdef class CopySlices(Node):
         return base, replay(base, self.view_dtype, self.view_bits, self.view_shape, self.view_strides, self.view_offset)
 
     cdef void free_saved(self):
-        # In a graph of gradients `fn` may be a node of its own too, on the way to a value that it saved (Note [Outputs written
-        # into views]): then it runs later, and frees what it holds itself.
+        # With create_graph `fn` may also be reached by itself, through a value that it saved (Note [Outputs written into views]):
+        # then it runs later, and frees its saved values itself.
         if self.fn is not None and (self.fn.run != self.run or self.run == 0):
             self.fn.free_saved()
             self.fn.freed = self.fn.holds
@@ -195,7 +195,7 @@ clay_seal(<PyTypeObject*>CopySlices)               # Note [Sealed types]
 
 
 cdef int _other_dtype(CopySlices slices, Place view, Layout base) except -1:
-    """Describe a view of another dtype or with other bits than its base: Note [Views of another dtype]."""
+    """Store the geometry of a view with another dtype or other bits than its base: Note [Views of another dtype]."""
     slices.view_dtype, slices.view_bits, slices.base_bits = view.kind, view.bits, base.bits
     slices.view_shape, slices.view_strides, slices.view_offset = view.shape, view.strides, view.offset - base.offset
     slices.base_shape, slices.base_strides = base.shape_tuple(), base.stride_tuple()
@@ -234,10 +234,10 @@ cdef int rebase(Tensor t, Node node) except -1:
             slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
         slices.add_edge(old, nr)
         if t.node is not None and t.layout.storage is not base.layout.storage:
-            moved = way_to(t)                        # by `t.data = ...`: its geometry, not its origin, is what counts
+            moved = node_to_view(t)                        # after `t.data = ...`: the view is found by geometry, not by its origin
             if moved.n_outputs == 0:
                 moved.describe_output(t.layout)
-            moved.seq, node.seq = node.seq, moved.seq        # what an edge leads to is the older node
+            moved.seq, node.seq = node.seq, moved.seq        # the node behind an edge must be the older one
             node.edge0, node.nr0 = moved, 0
         for i in range(1, node.n_edges):
             slices.add_edge(node.edge(i), node.edge_nr(i))

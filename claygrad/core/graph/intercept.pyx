@@ -1,4 +1,4 @@
-"""Who may answer in place of an operation. Note [Interception] is in core/graph/intercept.pxd."""
+"""Forward mode and __torch_dispatch__ in place of operations: Note [Interception] in core/graph/intercept.pxd."""
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -7,7 +7,7 @@ from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.observe cimport INPLACE, EventKind, form_t
 from claygrad.core.op cimport COMPOSITE, MULTI_VIEW, POINTWISE, VIEW, Op
 from claygrad.core.tensor cimport Tensor, requires
-from claygrad.core.tensor import LATE as _LATE
+from claygrad.core.tensor import UPCALLS as _UPCALLS
 
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
@@ -18,22 +18,22 @@ cdef extern from *:
     static thread_local ClayLayers clay_layers = {0, 0, 0, 0};
     """
     struct ClayLayers:
-        int levels              # of forward mode that operations of this thread look at
+        int levels              # of forward mode in this thread
         int modes               # dispatch modes that are entered
-        int off                 # __torch_dispatch__ of nobody is asked
+        int off                 # __torch_dispatch__ is disabled
         int batches             # functions under vmap that are running
     ClayLayers clay_layers
 
 cdef set _MAKING = set("empty_like full_like new_empty new_empty_strided new_full new_ones new_zeros ones_like zeros_like".split())
 cdef set _classes = set()       # with __torch_dispatch__
-cdef int _reasons = 0           # levels and modes of all threads
-_switches = []                  # of the modules that have forms for this
+cdef int _reasons = 0           # number of levels and modes, all threads
+_switches = []                  # functions of modules that change their pointers for this
 
 
 @cython.final
 @cython.binding(False)
 cdef class Operation:
-    """A call of an operation that somebody may answer: `op`, `values` (its arguments, bound), `in_place`; `run` is the operation."""
+    """A call of an operation that may be answered: `op`, `values` (the bound arguments), `in_place`; `run` runs the operation."""
 
     @property
     def in_place(self):
@@ -56,7 +56,7 @@ cdef class Operation:
         return self.op.differentiable
 
     def run(self, list values=None):
-        """What the operation gives, recorded; tensors are saved with all that belongs to them."""
+        """Run the operation and record it; whole tensors are saved (subclass, attributes, tangents)."""
         cdef PyObject* slots[24]
         cdef int i
         cdef bint was = modes().tracing_saves
@@ -126,19 +126,19 @@ cdef object intercept(form_t form, EventKind kind, Op op, PyObject** slots):
     call.form, call.op, call.what = form, op, kind
     call.values = [<object>slots[i] for i in range(op.n_params)]
     if clay_layers.batches:
-        result = _LATE["batched"](call)
+        result = _UPCALLS["batched"](call)
         if result is not None or op.kind == COMPOSITE and not dispatching(slots, op.n_params):
             return result
     if clay_layers.levels and op.kind != COMPOSITE:
-        result = _LATE["forward_mode"](call)
+        result = _UPCALLS["forward_mode"](call)
         if result is not None:
             return result
-    return _LATE["dispatched"](call) if dispatching(slots, op.n_params) else None
+    return _UPCALLS["dispatched"](call) if dispatching(slots, op.n_params) else None
 
 
 # --- what Python sees ------------------------------------------------------------------------------------------------------
 def on_intercepting(switch):
-    """Call switch(whether somebody may answer) when that changes."""
+    """Register switch(bool), called when interception begins or ends."""
     _switches.append(switch)
     switch(intercepting())
 
@@ -153,31 +153,31 @@ cdef int _refresh() except -1:
 
 
 def begin_reason():
-    """One more level or mode that operations look at, in some thread."""
+    """Count one more level or mode, in some thread."""
     global _reasons
     _reasons += 1
     _refresh()
 
 
 def end_reason():
-    """One fewer."""
+    """Count one fewer."""
     global _reasons
     _reasons -= 1
     _refresh()
 
 
 def get_levels():
-    """How many levels of forward mode this thread looks at."""
+    """The number of levels of forward mode in this thread."""
     return clay_layers.levels
 
 
 def set_levels(int n):
-    """Look at so many; returns the former number."""
+    """Set that number; returns the former one."""
     return swap_levels(n)
 
 
 def differentiated(*tensors):
-    """Whether derivatives of what is computed now, of these tensors, may be asked for: it is recorded, or tangents are computed."""
+    """Whether a computation on these tensors is differentiated: it is recorded, or forward mode is on."""
     if clay_layers.levels or clay_layers.batches:
         return True
     if modes().no_grad or modes().inference:
@@ -200,29 +200,29 @@ def set_batches(int n):
 
 
 def set_modes(int n):
-    """Tell how many dispatch modes this thread has entered and not left."""
+    """Set the number of active dispatch modes of this thread."""
     clay_layers.modes = n
 
 
 def switch_dispatch(bint off):
-    """Ask no __torch_dispatch__ in this thread, or do; returns whether it was off."""
+    """Disable or enable __torch_dispatch__ in this thread; returns whether it was disabled."""
     cdef bint was = clay_layers.off
     clay_layers.off = off
     return was
 
 
 def note_dispatch(cls):
-    """Ask the `__torch_dispatch__` of this class from now on."""
+    """Register a class with `__torch_dispatch__`."""
     if cls not in _classes:
-        _LATE["dispatch_module"]()
+        _UPCALLS["dispatch_module"]()
         _classes.add(cls)
         _refresh()
 
 
 def has_dispatch(cls):
-    """Whether instances of this class are asked."""
+    """Whether the class is registered."""
     return cls in _classes
 
 
-_LATE["note_dispatch"] = note_dispatch
+_UPCALLS["note_dispatch"] = note_dispatch
 clay_seal(<PyTypeObject*>Operation)               # Note [Sealed types]

@@ -1,4 +1,4 @@
-"""What keeps memory alive: the blocks behind tensors, nodes and arrays, in the bytes that the pool counts for them."""
+"""What keeps memory alive: the blocks of tensors, nodes and arrays, with the bytes that the memory pool counts."""
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
@@ -30,7 +30,7 @@ cdef enum:
 
 
 cdef tuple _of_array(object array, int64_t reach):
-    """(address, counted bytes, other bytes, storage or None) of the memory that an array shows."""
+    """(address, bytes of the pool, other bytes, storage or None) of the memory of an array."""
     cdef cnp.ndarray a
     cdef char* front
     while isinstance(array, cnp.ndarray):
@@ -58,7 +58,7 @@ cdef tuple _of_storage(Storage s):
 
 
 def block_of(x):
-    """(address, bytes that the pool counts, bytes that are others', storage or None) of the memory behind a tensor, storage or array."""
+    """(address, bytes of the pool, other bytes, storage or None) of the memory of a tensor, storage or array."""
     if isinstance(x, Tensor):
         return _of_storage((<Tensor>x).layout.storage)
     if isinstance(x, Storage):
@@ -82,12 +82,12 @@ def exports_of(Storage s):
 
 
 def export_place(Storage s):
-    """(code, instruction) of the line that handed out the memory last; None if it is not known."""
+    """(code, instruction) of the line that last exported the memory, such as by numpy(); None if unknown."""
     return None if s.export_where is None or s.export_where[0] is None else s.export_where
 
 
 def copies_of(Storage s):
-    """The storages that hold what saved values read, of those that were overwritten since."""
+    """The copies that were made for saved values before a write."""
     return [] if s.past is None else [entry[0] for entry in s.past.values()]
 
 
@@ -96,7 +96,7 @@ cdef object _place(Node node):
 
 
 def place_of(Tensor t):
-    """(code, instruction) of the line that made a tensor, or recorded it; None if it does not know."""
+    """(code, instruction) of the line that created or recorded a tensor; None if unknown."""
     if t.node is not None:
         return _place(t.node)
     return None if t.code is None else (t.code, t.lasti)
@@ -107,7 +107,7 @@ def node_place(Node node):
 
 
 def saved_by(SavedTensor s):
-    """The storage that a saved value reads, or the object that a hook made of it; None of one that was released."""
+    """The storage that a saved value reads, or the result of its pack hook; None if it was released."""
     return s.layout.storage.at(s.epoch) if s.layout is not None and s.epoch >= 0 else \
         s.layout.storage if s.layout is not None else s.packed
 
@@ -118,7 +118,7 @@ def is_copy(SavedTensor s):
 
 
 cdef object _edge_of_slot(Node node, Op op, int k):
-    """The node that made the tensor which a slot holds, if it is known."""
+    """The node of the tensor that a slot holds, if known."""
     cdef int i, at
     if op.slot_kind[k] == S_OUT or op.slot_kind[k] == S_OUTS:
         return node
@@ -131,7 +131,7 @@ cdef object _edge_of_slot(Node node, Op op, int k):
 
 
 def saved_in(Node node):
-    """What a node keeps for backward: [(storage or object, place of the line that made it or None, whether it is a copy)]."""
+    """What a node saved for backward: [(storage or object, origin or None, whether it is a copy)]."""
     cdef int k
     cdef int64_t epoch
     cdef Node maker
@@ -180,7 +180,7 @@ def base_of(Tensor t):
 
 
 def node_of(Tensor t):
-    """The node that made a tensor, as it is; `grad_fn` may first bring that of a view up to date."""
+    """The node of a tensor without side effects; `grad_fn` may first bring that of a view up to date."""
     return expose(t.node)
 
 

@@ -1,4 +1,4 @@
-"""Which line and which module took each block of memory: the line of the peak always, every block while a ledger is open."""
+"""Which line and which module allocated each block of memory: for the peak always, for every block while a ledger is open."""
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cython.operator cimport dereference as at
@@ -11,34 +11,34 @@ from libcpp.vector cimport vector
 from claygrad.core.data.kernels cimport PoolWatch, pool_reset_peak, pool_stats, pool_watch
 from claygrad.core.graph.provenance cimport here
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.tensor import LATE as _LATE
+from claygrad.core.tensor import UPCALLS as _UPCALLS
 
 cdef extern from "Python.h":
     int PyGILState_Check() noexcept
     unsigned long PyThread_get_thread_ident() noexcept
 
 # Note [Ledger]
-# The pool tells of each block that is taken and given back (Note [Watched pool], platform/allocator.cpp). A tally holds the
-# live bytes of a line or of a module. What each held at the peak is known without copying all tallies at every new one: a tally that
-# changes first notes what it was at the latest peak, and one that did not change since then still is what it was.
+# The pool reports each allocation and release (Note [Watched pool], platform/allocator.cpp). A tally counts the live bytes of a line
+# or of a module. Tallies are not copied at every new peak: a tally that changes first stores its value at the latest peak, and one
+# that has not changed since still has that value.
 cdef struct Tally:
-    PyObject* code                # of a line: kept alive until the next ledger
+    PyObject* code                # of a line; kept alive until the next ledger
     int lasti
     int64_t live
     int64_t blocks
     int64_t at_peak
-    int64_t changed               # the number of the peak that `at_peak` speaks of
+    int64_t changed               # the number of the peak that `at_peak` belongs to
 
 cdef struct Block:
     int64_t bytes
     int line
     int module
 
-cdef object _peak_code = None     # where the most bytes were live at once
+cdef object _peak_code = None     # the line that allocated last at the peak
 cdef int _peak_lasti = 0
 cdef int _open = 0                # ledgers
 cdef unordered_map[size_t, Block] _blocks
-cdef vector[Tally] _lines         # the first of both is what was there before
+cdef vector[Tally] _lines         # the first of both counts older blocks
 cdef vector[Tally] _modules
 cdef ordered_map[pair[size_t, int], int] _line_of
 cdef unordered_map[unsigned long, int] _running        # thread -> the module that runs in it
@@ -81,7 +81,7 @@ cdef int _line_index() noexcept:
     return <int>_lines.size() - 1
 
 
-cdef void _taken(void* address, int64_t bytes) noexcept:
+cdef void _allocated(void* address, int64_t bytes) noexcept:
     global _now, _highest, _peaks, _peak_line, _peak_module
     cdef Block block
     if not PyGILState_Check():
@@ -118,7 +118,7 @@ cdef _watch(bint every):
     by.taken = NULL
     by.freed = NULL
     if every:
-        by.taken = _taken
+        by.taken = _allocated
         by.freed = _freed
     pool_watch(by)
 
@@ -145,7 +145,7 @@ def open_ledger():
 
 
 def close_ledger():
-    """What was noted stays to be read; blocks that are given back from now on are still in it."""
+    """Stop recording. The ledger can still be read; blocks released from now on stay in it."""
     global _open
     if _open:
         _open -= 1
@@ -165,7 +165,7 @@ def ledger_open():
 
 
 def enter_module(int number):
-    """Count blocks that this thread takes for a module, told by the number of `new_module`; returns the one before it."""
+    """Count the allocations of this thread for a module (a number from `new_module`); returns the former one."""
     cdef unsigned long me = PyThread_get_thread_ident()
     cdef int before = _running[me]
     _running[me] = number
@@ -193,27 +193,27 @@ cdef list _read(vector[Tally]* tallies):
 
 
 def read_ledger():
-    """The lines and the modules, each as (place or None, live bytes, blocks, bytes at the peak); the first is what was before."""
+    """The lines and the modules, each as (origin or None, live bytes, blocks, bytes at the peak); the first counts older blocks."""
     return _read(&_lines), _read(&_modules)
 
 
 def ledger_peak():
-    """Bytes, line and module (as places in `read_ledger`) of the highest use since the ledger was opened or its peak reset."""
+    """Bytes, line and module (as indices into `read_ledger`) of the peak since the ledger was opened or its peak reset."""
     return _highest, _peak_line, _peak_module
 
 
 def peak_place():
-    """(code, instruction) of the line that took the most bytes ever live at once; None if it was not seen."""
+    """(code, instruction) of the allocation at the peak; None if unknown."""
     return None if _peak_code is None else (_peak_code, _peak_lasti)
 
 
 def reset_peak():
-    """Forget the peak: it is what is in use now."""
+    """Reset the peak to the bytes in use now."""
     pool_reset_peak()
 
 
 def block_place(size_t address):
-    """((code, instruction) or None, module) of the block that begins there, if the ledger saw it being taken."""
+    """((code, instruction) or None, module) of the block at this address, if the ledger recorded its allocation."""
     found = _blocks.find(address)
     if found == _blocks.end():
         return None
@@ -221,7 +221,7 @@ def block_place(size_t address):
 
 
 def unrecorded_origin(Tensor t):
-    """(code, instruction) of the line that made a tensor which does not know it itself, from the ledger."""
+    """(code, instruction) of the line that created an unrecorded tensor, from the ledger."""
     if not _open:
         return None
     from claygrad.core.graph.memory_holders import block_of
@@ -229,5 +229,5 @@ def unrecorded_origin(Tensor t):
     return found[0] if found is not None else None
 
 
-_LATE["unrecorded_origin"] = unrecorded_origin
+_UPCALLS["unrecorded_origin"] = unrecorded_origin
 _watch(False)

@@ -59,7 +59,7 @@ def set_autocast_flag(bint on):
 
 @cython.binding(False)
 cdef class Switch:
-    """The context that turns recording on or off; `on` is told by the kind below."""
+    """A context that switches recording on or off; subclasses say which."""
     cdef public bint prev
     cdef bint on
 
@@ -85,34 +85,34 @@ cdef class SwitchOn(Switch):
 
 cdef extern from *:
     """
-    /* A context is made at every use. Without arguments its class makes one without Python; anything else goes its usual way. */
+    /* `with no_grad():` creates a context each time. Without arguments this happens in C; other calls take the usual path. */
     static PyObject* clay_new_switch(PyObject* type, PyObject* const* args, size_t flags, PyObject* names) {
-        Py_ssize_t n = PyVectorcall_NARGS(flags), words = names ? PyTuple_GET_SIZE(names) : 0;
-        PyObject *given = PyTuple_New(n), *named = words ? PyDict_New() : NULL, *made = NULL;
-        if (given == NULL || (words && named == NULL)) goto end;
-        if (n == 0 && words == 0) {
-            made = ((PyTypeObject*)type)->tp_base->tp_new((PyTypeObject*)type, given, NULL);
+        Py_ssize_t n = PyVectorcall_NARGS(flags), n_named = names ? PyTuple_GET_SIZE(names) : 0;
+        PyObject *given = PyTuple_New(n), *named = n_named ? PyDict_New() : NULL, *out = NULL;
+        if (given == NULL || (n_named && named == NULL)) goto end;
+        if (n == 0 && n_named == 0) {
+            out = ((PyTypeObject*)type)->tp_base->tp_new((PyTypeObject*)type, given, NULL);
             goto end;
         }
         for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
-        for (Py_ssize_t i = 0; i < words; i++)
+        for (Py_ssize_t i = 0; i < n_named; i++)
             if (PyDict_SetItem(named, PyTuple_GET_ITEM(names, i), args[n + i]) < 0) goto end;
-        made = PyType_Type.tp_call(type, given, named);
+        out = PyType_Type.tp_call(type, given, named);
     end:
         Py_XDECREF(given);
         Py_XDECREF(named);
-        return made;
+        return out;
     }
-    static void clay_quicken_switch(PyObject* type) { ((PyTypeObject*)type)->tp_vectorcall = clay_new_switch; }
+    static void clay_use_native_new(PyObject* type) { ((PyTypeObject*)type)->tp_vectorcall = clay_new_switch; }
     """
-    void clay_quicken_switch(object type)
+    void clay_use_native_new(object type)
 
 
-def quicken(cls):
-    """Give a class that comes from SwitchOff or SwitchOn the quick way to make one. Its subclasses do not have it."""
+def use_native_new(cls):
+    """Give a subclass of SwitchOff or SwitchOn the constructor in C. Its own subclasses do not inherit it."""
     if not (isinstance(cls, type) and issubclass(cls, (SwitchOff, SwitchOn))):
-        raise TypeError(f"quicken() takes a class that comes from SwitchOff or SwitchOn, not {cls!r}")
-    clay_quicken_switch(cls)
+        raise TypeError(f"use_native_new() takes a class that comes from SwitchOff or SwitchOn, not {cls!r}")
+    clay_use_native_new(cls)
     return cls
 
 
@@ -179,7 +179,7 @@ def disable_saved_hooks(message):
 
 
 def get_saved_hooks():
-    """The hooks of this thread and what forbids them."""
+    """The saved-tensor hooks of this thread, and the message that forbids them."""
     return list(_stack()), getattr(_local, "disabled", None)
 
 

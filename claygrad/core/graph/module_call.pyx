@@ -1,4 +1,4 @@
-"""Quick attributes and calls of modules (module_call.h says how), which module runs, and tensors that take another class."""
+"""Attributes and calls of modules in C (module_call.h), the running modules, and tensors that change their class."""
 import opcode
 
 cimport cython
@@ -9,9 +9,9 @@ from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node, clay_scope, clay_scope_release, clay_scope_take
 from claygrad.core.graph.module_paths import path_of
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
-cdef extern from "scopes.h":
+cdef extern from "module_scopes.h":
     clay_scope* clay_scope_enter(clay_scope** running, object module) noexcept
     void clay_scope_leave(clay_scope** running, clay_scope* mine) noexcept
 
@@ -29,18 +29,18 @@ cdef extern from "module_call.h":
     PyObject* clay_call_impl
     PyObject* clay_compiled
     PyObject* clay_own_call_impl
-    PyObject* clay_in_turn
+    PyObject* clay_sequential
     clay_scope** (*clay_running)() noexcept
     unsigned char clay_loads[3]
-    void clay_quicken(PyTypeObject*, bint, bint)
+    void clay_use_native_call(PyTypeObject*, bint, bint)
 
 cdef object base = None         # Module
 cdef list kept = []             # what the C side points to
 
 
-for _i, _name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every version has all of them
+for _i, _name in enumerate(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")):        # not every Python version has all of them
     _number = opcode.opmap.get(_name, 0)
-    clay_loads[_i] = _number if _number < 256 else 0          # from 256 on: steps of the compiler, in no code object
+    clay_loads[_i] = _number if _number < 256 else 0          # from 256 on: pseudo instructions, in no code object
 
 
 cdef PyObject* keep(object value):
@@ -68,28 +68,28 @@ def prepare(module, dict call_hooks):
     clay_n_hooks = len(call_hooks)
     clay_forward, clay_call, clay_call_impl = keep("forward"), keep("__call__"), keep("_call_impl")
     clay_compiled, clay_own_call_impl = keep("_compiled_call_impl"), keep(module._call_impl)
-    quicken(module)
+    use_native_call(module)
 
 
 def prepare_sequence(forward):
-    """Learn the function that calls the modules of a module in turn."""
-    global clay_in_turn
-    clay_in_turn = keep(forward)
+    """Register Sequential.forward."""
+    global clay_sequential
+    clay_sequential = keep(forward)
 
 
-def quicken(cls):
-    """Give a class of modules the quick forms of those methods that it has from Module."""
+def use_native_call(cls):
+    """Give a module class the C forms of the methods that it inherits from Module."""
     if not (isinstance(cls, type) and issubclass(cls, base)):
-        raise TypeError(f"quicken() takes a class of modules, not {cls!r}")
-    clay_quicken(<PyTypeObject*>cls,
-                 cls.__getattr__ is base.__getattr__ and cls.__getattribute__ is object.__getattribute__,
-                 cls.__call__ is base.__call__)
+        raise TypeError(f"use_native_call() takes a class of modules, not {cls!r}")
+    clay_use_native_call(<PyTypeObject*>cls,
+                         cls.__getattr__ is base.__getattr__ and cls.__getattribute__ is object.__getattribute__,
+                         cls.__call__ is base.__call__)
 
 
 @cython.final
 @cython.binding(False)
 cdef class Running:
-    """The context in which a module runs, for calls that Python makes."""
+    """The scope of a module call, for calls in Python."""
     cdef object module
     cdef clay_scope* mine
 
@@ -108,13 +108,13 @@ cdef class Running:
         clay_scope_leave(running_place(), mine)
 
     def __dealloc__(self):
-        clay_scope_release(self.mine)          # never left: the thread has its own reference
+        clay_scope_release(self.mine)          # the context was never left; the list of the thread has its own reference
 
 
 @cython.final
 @cython.binding(False)
 cdef class ModuleCall:
-    """A call of a module, as the nodes that it recorded know it. Keeps nothing alive but the class of the module."""
+    """A call of a module, as seen from the nodes recorded in it. Keeps only the class of the module alive."""
     cdef clay_scope* scope
 
     def __dealloc__(self):
@@ -145,7 +145,7 @@ cdef class ModuleCall:
 
     @property
     def number(self):
-        """Tells calls apart that graphs or this object still know."""
+        """A number that identifies the call while a graph or this object refers to it."""
         return <size_t>self.scope
 
     def __eq__(self, other):
@@ -165,9 +165,9 @@ cdef class ModuleCall:
 cdef object as_call(clay_scope* scope):
     if scope == NULL:
         return None
-    cdef ModuleCall made = ModuleCall.__new__(ModuleCall)
-    made.scope = clay_scope_take(scope)
-    return made
+    cdef ModuleCall out = ModuleCall.__new__(ModuleCall)
+    out.scope = clay_scope_take(scope)
+    return out
 
 
 def call_of(Node node):
@@ -181,15 +181,15 @@ def running():
 
 
 def settle(Tensor t, cls):
-    """Make a tensor of a subclass an instance of another class of the same build, Tensor itself among them."""
+    """Set the class of a tensor to another subclass with the same memory layout, or Tensor itself."""
     was = type(t)
     if was is cls:
         return
     if not isinstance(cls, type) or was.__basicsize__ != cls.__basicsize__ or not issubclass(cls, Tensor):
         raise TypeError(f"__class__ assignment: '{cls.__name__}' object layout differs from '{was.__name__}'")
     if cls is not Tensor:
-        LATE["note_class"](cls)
+        UPCALLS["note_class"](cls)
         t.__class__ = cls
         return
     Py_SET_TYPE(<PyObject*>t, <PyTypeObject*>cls)
-    Py_DECREF(was)              # an instance owns a reference to a class made by Python, but not to a built-in one
+    Py_DECREF(was)              # an instance owns a reference to its class if that is a Python class

@@ -1,4 +1,4 @@
-"""The path of a module inside the outermost one that was called (Note [Running modules] in scopes.h)."""
+"""The path of a module inside the outermost one that was called (Note [Running modules] in module_scopes.h)."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
 
 
 def path_of(call: ModuleCall) -> str:
-    """Such as `encoder.layers.3.fc1`; the name of a class stands for one that is gone or that no other holds."""
+    """Such as `encoder.layers.3.fc1`; the class name for a module that is freed or in no other module."""
     chain: list[ModuleCall] = []
     at: ModuleCall | None = call
     while at is not None:
         chain.append(at)
         at = at.outer
-    known = [(chain[-1].module, "")]          # from the outermost inwards, with their paths
+    known = [(chain[-1].module, "")]          # outermost first, with their paths
     for inner in reversed(chain[:-1]):
         module = inner.module
         if module is known[-1][0] and module is not None:

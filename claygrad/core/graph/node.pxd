@@ -5,7 +5,7 @@ from claygrad.core.data.device cimport device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
 
-cdef extern from "scopes.h":
+cdef extern from "module_scopes.h":
     ctypedef struct clay_scope:                # Note [Running modules]
         clay_scope* outer
         PyObject* module
@@ -13,29 +13,29 @@ cdef extern from "scopes.h":
     clay_scope* clay_scope_take(clay_scope* scope) noexcept
     void clay_scope_release(clay_scope* scope) noexcept
 
-# What a saved slot of a node holds, told by its epoch.
+# The kind of a saved slot, stored in place of its epoch.
 cdef enum:
     PLAIN = -1              # any Python value
     BOXED = -2              # a SavedTensor, or a list of them (and of None)
 
-# A saved tensor that needs more than a layout and an epoch: saved through hooks, from memory that was
-# handed out, by a custom Function, or in a list.
+# A saved tensor that needs more than a layout and an epoch: with saved-tensor hooks, of memory visible outside claygrad, by a
+# custom Function, or in a list.
 cdef class SavedTensor:
     cdef Layout layout          # None once released
     cdef int64_t epoch
     cdef object packed          # what the pack hook returned
-    cdef object memory          # a weak reference to the storage that it may lead to (Note [Packed values])
+    cdef object memory          # a weak reference to the storage that it may refer to (Note [Packed values])
     cdef object unpack
     cdef bint hooked
-    cdef uint64_t print_         # fingerprint of exported memory
+    cdef uint64_t print_         # checksum of exported memory
     cdef bint printed
     cdef Node node               # gradient edge of the tensor (None: constant, or output of the node that saves it)
     cdef int output_nr
     cdef bint is_output
     cdef bint requires_grad
-    cdef object original         # the very object (weak or strong), for `ctx.saved_tensors`
-    cdef bint whole              # `packed` is the tensor, of a class that answers operations (Note [Interception]); print_ its version
-    cdef object tangents         # what forward mode knows of the tensor
+    cdef object original         # the saved tensor object (weak or strong), for `ctx.saved_tensors`
+    cdef bint whole              # `packed` is the tensor, of a class with __torch_dispatch__ (Note [Interception]); print_ its version
+    cdef object tangents         # its tangents in forward mode
     cdef void release(self)
 
 cdef class Hooks:
@@ -51,7 +51,7 @@ cdef class Node:
     cdef str label               # its name, where that depends on the call
     cdef int64_t seq
     cdef int n_edges
-    cdef unsigned int numbers    # edges that stand for Python numbers, as bits: not shown
+    cdef unsigned int numbers    # edges of Python numbers, as bits: not in next_functions
     cdef Node edge0, edge1
     cdef int nr0, nr1
     cdef list edges              # [(node, output number)] from the third on
@@ -68,7 +68,7 @@ cdef class Node:
     cdef list outs               # [(shape, dtype, device)] of the outputs from the second on
     cdef object code             # where it was recorded
     cdef int lasti
-    cdef bint holds              # saved something that backward frees
+    cdef bint holds              # has saved values that backward frees
     cdef bint always             # runs even if no gradient came
     cdef bint freed
     cdef unsigned int wanted     # the slots that its rules will read, as bits
@@ -77,8 +77,8 @@ cdef class Node:
     cdef clay_scope* scope       # of the module in whose forward it was recorded, or NULL; owned
     cdef Hooks hooks
     cdef dict notes              # .metadata; in anomaly mode the forward's stack is in it
-    cdef PyObject** leaf_place   # of an AccumulateGrad, whose slot0 is the leaf: where the leaf points to it; else NULL
-    cdef int64_t run             # engine scratch: the run that knows this node, and its place there
+    cdef PyObject** leaf_place   # of an AccumulateGrad: where its leaf (slot0) stores the pointer to it; else NULL
+    cdef int64_t run             # for the engine: the current run, and the index of the node's task in it
     cdef int64_t task
     cdef object __weakref__
 
@@ -95,12 +95,12 @@ cdef class Node:
     cdef bint fits(self, int nr, Layout grad)
     cdef dtype dtype_of(self, int nr)
     cdef device device_of(self, int nr)
-    cdef int n_shown(self)                     # outputs that Python sees: torch's nodes have none for indices
+    cdef int n_shown(self)                     # outputs that Python sees: not those of indices
     cdef Hooks want_hooks(self)
     cdef list apply(self, list grads, bint create_graph)
     cpdef str name(self)
 
-cdef Node new_node()                           # bare: to be filled at once
+cdef Node new_node()                           # uninitialised: the caller fills it at once
 cdef SavedTensor new_saved()
 cdef object expose(Node node)
 cdef int64_t next_seq() noexcept

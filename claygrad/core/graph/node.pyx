@@ -21,14 +21,14 @@ cdef extern from "Python.h":
     void PyErr_Restore(PyObject* kind, PyObject* value, PyObject* trace)
 
 cdef extern from "fast_dealloc.h":
-    void clay_farewell(PyTypeObject* type, void (*take_leave)(PyObject*) noexcept)
+    void clay_set_dealloc(PyTypeObject* type, void (*before_dealloc)(PyObject*) noexcept)
     Py_ssize_t clay_borrowed_at
-    ctypedef struct clay_level:
+    ctypedef struct clay_dealloc_level:
         int depth
-    clay_level* clay_enter(clay_level* mine) noexcept
-    void clay_leave(clay_level* level) noexcept
-    void clay_doom(PyObject* owned) noexcept
-    void clay_let_go(PyObject* owned) noexcept
+    clay_dealloc_level* clay_begin_dealloc(clay_dealloc_level* mine) noexcept
+    void clay_end_dealloc(clay_dealloc_level* level) noexcept
+    void clay_release_later(PyObject* owned) noexcept
+    void clay_release_chain(PyObject* owned) noexcept
 
 cdef extern from "sealed.h":
     ctypedef object (*newfunc)(PyTypeObject* type, PyObject* args, PyObject* kwargs)
@@ -46,7 +46,7 @@ cdef int64_t next_seq() noexcept:
 cdef inline void _doom(object x) noexcept:
     if x is not None:
         Py_INCREF(x)
-        clay_doom(<PyObject*>x)
+        clay_release_later(<PyObject*>x)
 
 
 @cython.final
@@ -61,17 +61,17 @@ cdef class SavedTensor:
 
     @property
     def data(self):
-        """What the pack hook made of the tensor; without hooks the tensor."""
+        """The result of the pack hook; without hooks the tensor."""
         from claygrad.core.graph.saved_values import packed_value
         return packed_value(self)
 
     @property
     def unpack_hook(self):
-        """The hook that makes a tensor of `data`, or None."""
+        """The unpack hook, or None."""
         return self.unpack if self.hooked else None
 
     def __getattr__(self, name):
-        """`unpack()`, whose name a field has: the tensor that was saved, or that the unpack hook makes of what was."""
+        """`unpack()`, a name that a field has: the saved tensor, or the result of the unpack hook."""
         if name != "unpack":
             raise AttributeError(f"'SavedTensor' object has no attribute '{name}'")
         from claygrad.core.graph.saved_values import saved_value
@@ -84,7 +84,7 @@ cdef class SavedTensor:
             node = <PyObject*>self.node
             Py_INCREF(self.node)
             self.node = None
-            clay_let_go(node)
+            clay_release_chain(node)
 
     cdef void release(self):
         if self.epoch >= 0 and self.layout is not None:
@@ -99,16 +99,16 @@ cdef class SavedTensor:
         self.memory = None
         self.tangents = None
         cdef PyObject* held
-        if self.packed is not None:                # which may hold another graph: Note [Iterative free]
+        if self.packed is not None:                # may refer to another graph: Note [Iterative free]
             held = <PyObject*>self.packed
             Py_INCREF(self.packed)
             self.packed = None
-            clay_let_go(held)
+            clay_release_chain(held)
         if self.original is not None:
             held = <PyObject*>self.original
             Py_INCREF(self.original)
             self.original = None
-            clay_let_go(held)
+            clay_release_chain(held)
 
 
 @cython.final
@@ -121,8 +121,8 @@ cdef class Hooks:
 
 
 # Note [Nodes are not cleared]
-# The garbage collector must not empty a node behind its back: a dying node gives back what it holds of each epoch.
-# Cycles are broken by the tensors, dicts and closures in them.
+# The garbage collector must not clear a node: on dealloc a node must still release the epochs that it holds. Cycles are broken at
+# the tensors, dicts and closures in them.
 @cython.freelist(512)
 @cython.binding(False)
 @cython.no_gc_clear
@@ -187,7 +187,7 @@ cdef class Node:
         return 0
 
     cdef object slot(self, int k, int64_t* epoch):
-        if k >= self.n_slots:                      # nothing was wanted
+        if k >= self.n_slots:                      # no slot
             epoch[0] = PLAIN
             return None
         if k == 0:
@@ -207,7 +207,7 @@ cdef class Node:
         _free_slots(self)
 
     cdef int describe_output(self, Layout layout) except -1:
-        """Remember what a gradient of the next output must look like."""
+        """Store shape, dtype and device of the next output."""
         cdef int i
         if self.n_outputs == 0:
             self.out_dtype = layout.dtype
@@ -226,7 +226,7 @@ cdef class Node:
         return 0
 
     cdef int describe_nothing(self) except -1:
-        """An output that is no tensor: it has a number, but no gradient."""
+        """Count an output that is no tensor and has no gradient."""
         if self.n_outputs == 0:
             self.out_ndim = 0
         else:
@@ -362,36 +362,36 @@ cdef class Node:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-cdef void _take_leave(PyObject* dying) noexcept:
+cdef void _before_dealloc(PyObject* dying) noexcept:
     cdef Node node = <Node>dying
-    cdef PyObject* kind = NULL                     # of an error that is under way meanwhile
+    cdef PyObject* kind = NULL                     # an exception that is set meanwhile
     cdef PyObject* value = NULL
     cdef PyObject* trace = NULL
     if PyErr_Occurred() != NULL:
         PyErr_Fetch(&kind, &value, &trace)
     if not node.freed:
-        _free_slots(node)                          # not free_saved: the fields of a subclass are gone by now
+        _free_slots(node)                          # not free_saved: the fields of a subclass are cleared already
     if node.scope != NULL:
         clay_scope_release(node.scope)
         node.scope = NULL
     if node.edge0 is not None and node.edge0.leaf_place == NULL or node.edge1 is not None and node.edge1.leaf_place == NULL \
-            or node.edges is not None or node.hooks is not None:         # a leaf alone is no link of a chain
+            or node.edges is not None or node.hooks is not None:         # a leaf alone is no chain
         _leave_edges(node)
     if kind != NULL:
         PyErr_Restore(kind, value, trace)
 
 
 cdef void _leave_edges(Node node) noexcept:
-    cdef clay_level mine
-    cdef clay_level* level = clay_enter(&mine)
+    cdef clay_dealloc_level mine
+    cdef clay_dealloc_level* level = clay_begin_dealloc(&mine)
     _doom(node.edge0)
     _doom(node.edge1)
     _doom(node.edges)
     _doom(node.hooks)
-    node.edge0 = node.edge1 = None                 # else the fields would let go after the loop, and recurse
+    node.edge0 = node.edge1 = None                 # else the fields would be released after the loop, recursively
     node.edges = None
     node.hooks = None
-    clay_leave(level)
+    clay_end_dealloc(level)
 
 
 cdef _find_leaf_place():
@@ -404,7 +404,7 @@ cdef object _no_saved_tensor(PyTypeObject* cls, PyObject* args, PyObject* kwargs
     raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
 
-clay_farewell(<PyTypeObject*>Node, _take_leave)    # Note [Farewell]
+clay_set_dealloc(<PyTypeObject*>Node, _before_dealloc)    # Note [Fast dealloc]
 _find_leaf_place()
 clay_seal(<PyTypeObject*>Node)                     # Note [Sealed types]
 clay_replace_new(<PyTypeObject*>SavedTensor, _no_saved_tensor)
@@ -449,7 +449,7 @@ cdef dict _classes = {}
 cdef object expose(Node node):
     """The node as Python sees it: of a class named after it.
 
-    Nodes are made as plain `Node`s, because that is quick, and take their own class when somebody looks.
+    Nodes are created as `Node`, which is faster, and get their own class when Python first sees them.
     """
     if node is None:
         return None

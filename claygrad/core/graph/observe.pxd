@@ -4,29 +4,28 @@ from libc.stdint cimport int64_t
 from claygrad.core.op cimport Op
 
 # Note [Observers]
-# An observer is told when an operation begins and when it has ended, with its arguments and its result. Nobody pays for that while
-# there is none: the places below ask nothing that they did not ask before.
+# An observer is called when an operation begins and when it has ended, with its arguments and its result. Without observers there
+# is no cost, because each of these uses a test that is made anyway:
 #
 # run (dispatch/call.pyx), call_inplace (graph/inplace.pyx)
-#                                            the word that says whether lazy tensors exist (`unusual`, graph/conj_view.pxd) has a bit more
-# Run.execute (graph/backward_pass.pyx)      the word of anomaly mode (graph/modes.pxd) has a bit more
+#                                            a bit of `unusual` (data/storage.pxd)
+# Run.execute (graph/backward_pass.pyx)      a bit of `anomaly` (graph/modes.pxd)
 # indexing, factories                        a pointer that is swapped: native/getitem.pyx, core/dispatch/factories.pyx
 # the kernels of optimizers, clipping        one comparison per step: native/optim.pyx, native/clip_grad.pyx
-# detach                                     the word of anomaly mode
+# detach                                     a bit of `anomaly`
 #
-# So these are seen: every operation that is called by name, method or operator, in place, into out= or as a view; the operations
-# that a composite is made of, inside its own event (a linear layer shows linear and inside it addmm); indexing; functions that bind
-# their own arguments, such as factories; each node that backward runs, with what its rule computes inside; the kernel of an
-# optimizer's step. What a composite does by a kernel of its own, or by a view that it takes of an argument, is part of its event.
-# A rule that is a kernel is part of its node's event; an observer that wants the operations of every rule says so (`rules`).
+# Observers see: every operation called by name, method or operator, in place, with out= or as a view; the operations inside a
+# composite, nested in its event (linear, and inside it addmm); indexing; functions that bind their own arguments, such as
+# factories; each node that backward runs, and the operations of its rule inside; the kernel of an optimizer's step. They do not see
+# a kernel or a view inside a composite, nor a rule that is a kernel, unless they ask for the operations of every rule (`rules`).
 #
 # Threads. An observer sees its own thread (the one that added it, and the threads that continue its backward), or all of them.
-# While an observer is told something, the operations that it runs itself are not observed.
-# An observer that raises stops the operation: from `begin` before it runs, from `end` in place of its result. The others are told of
-# the end all the same. One that was removed is told no more, from that moment on.
+# The operations that an observer itself runs are not observed.
+# An observer that raises stops the operation: from `begin` before it runs, from `end` in place of its result. The others still get
+# the end. A removed observer is not called any more.
 
 cdef enum:
-    MOST = 8                    # observers at once
+    MAX_OBSERVERS = 8                    # observers at once
 
 cdef enum EventKind:
     FORWARD                     # `what` is an Op
@@ -40,25 +39,25 @@ cdef enum EventKind:
 
 cdef struct Event:
     EventKind kind
-    PyObject* what              # borrowed, as all of these are
+    PyObject* what              # borrowed, as the following
     PyObject** args
     Py_ssize_t n
-    PyObject* who               # the observers that were there at the beginning; owned
-    PyObject* call              # the Call that Python sees, if it was made; owned
-    unsigned int begun          # which of them were told, as bits
-    int64_t marks[MOST]         # a number of each, for itself
+    PyObject* who               # the observers at the beginning; owned
+    PyObject* call              # the Call that Python sees, if there is one; owned
+    unsigned int begun          # which of them got `begin`, as bits
+    int64_t marks[MAX_OBSERVERS]         # one for each observer to use
 
 cdef class Observer:
     cdef bint active
-    cdef bint rules             # derivative rules run as the operations that they are made of, not as kernels
+    cdef bint rules             # derivative rules run as operations, not as kernels
     cdef int64_t thread         # 0: all
     cdef int begin(self, Event* event, int64_t* mark) except -1
     cdef int end(self, Event* event, int64_t mark, PyObject* result) except -1      # NULL: it failed
 
 ctypedef object (*form_t)(Op op, PyObject** slots)
 
-cdef bint wanted() noexcept                               # whether somebody may want to know what this thread does now
-cdef void announce() noexcept                             # the next time that `wanted` is asked, it is about what was begun
+cdef bint wanted() noexcept                               # whether an observer may observe this thread now
+cdef void announce() noexcept                             # the next call of `wanted` is for the operation that was begun already
 cdef object observed(form_t form, EventKind kind, Op op, PyObject** slots)      # form(op, slots), observed
 cdef int begin(Event* event) except -1                    # kind, what, args and n are filled in
 cdef int finish(Event* event, PyObject* result) except -1

@@ -11,7 +11,7 @@ from claygrad.core.graph.modes cimport watch_backward
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.provenance cimport here, line_of
 from claygrad.core.tensor cimport Tensor, detached
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
 cdef extern from *:
     """
@@ -19,7 +19,7 @@ cdef extern from *:
     static thread_local ClayWatch clay_watch = {0, 0, 0};
     """
     struct ClayWatch:
-        int quiet               # an observer is being told something
+        int quiet               # an observer is running
         int inside              # the next form is the one that was announced
         long long thread        # this thread's number; 0: it has none yet
     ClayWatch clay_watch
@@ -40,7 +40,7 @@ cdef int64_t _this_thread() noexcept:
 
 
 def get_thread():
-    """The number under which observers know this thread."""
+    """The number of this thread for observers."""
     return _this_thread()
 
 
@@ -89,10 +89,10 @@ cdef list _tensors(object values):
 
 @cython.binding(False)
 cdef class Call:
-    """One operation, as an observer written in Python is told of it.
+    """One operation, as a Python observer gets it.
 
     kind is "forward", "in-place", "view", "make", "index", "backward", "leaf" or "step"; name the operation's, or the node's;
-    args are the arguments as they were bound (of a backward, the gradients that came); result is None until it has ended.
+    args are the bound arguments (for a backward, the incoming gradients); result is None until it has ended.
     """
     cdef readonly str kind
     cdef readonly str name
@@ -147,13 +147,13 @@ cdef Call _call_of(Event* event):
 cdef object call_of(Event* event, PyObject* result):
     cdef Call call = _call_of(event)
     call.failed = result == NULL
-    call.result = None if result == NULL else tuple(<list>result) if event.kind == BACKWARD else <object>result    # the list is used up
+    call.result = None if result == NULL else tuple(<list>result) if event.kind == BACKWARD else <object>result    # a list is reused
     return call
 
 
 @cython.binding(False)
 cdef class Observer:
-    """Whoever is told of operations: a class in Python defines before(call) and after(call), one in Cython begin and end.
+    """Base class of observers: a Python class defines before(call) and after(call), a Cython class begin and end.
 
         class Printer(Observer):
             def after(self, call):
@@ -162,8 +162,8 @@ cdef class Observer:
         with Printer():
             ...
 
-    The arguments: threads="own" (this thread) or "all"; rules=True makes derivative rules run as the operations that they are
-    made of, so that each is seen.
+    The arguments: threads="own" (this thread) or "all"; rules=True makes derivative rules run as operations, so that each is
+    seen.
     """
 
     def __init__(self, *, threads="own", bint rules=False):
@@ -195,8 +195,8 @@ cdef class Observer:
         global _observers
         if self.active:
             raise RuntimeError("this observer is active already")
-        if len(_observers) == MOST:
-            raise RuntimeError(f"more than {MOST} observers at once")
+        if len(_observers) == MAX_OBSERVERS:
+            raise RuntimeError(f"more than {MAX_OBSERVERS} observers at once")
         if self.thread != 0:
             self.thread = _this_thread()
         self.active = True
@@ -219,11 +219,11 @@ cdef class Observer:
         self.remove()
 
 
-_switches = []                  # of the modules that have observed forms behind pointers
+_switches = []                  # functions of modules that change their pointers for this
 
 
 def on_observing(switch):
-    """Call switch(whether there is an observer) when that changes."""
+    """Register switch(bool), called when the first observer comes or the last one goes."""
     _switches.append(switch)
     switch(_observing)
 
@@ -241,7 +241,7 @@ cdef int _refresh() except -1:
     return 0
 
 
-# --- telling them ----------------------------------------------------------------------------------------------------------
+# --- calling observers ----------------------------------------------------------------------------------------------------------
 cdef int begin(Event* event) except -1:
     cdef Observer observer
     cdef tuple who = _observers
@@ -309,7 +309,7 @@ cdef object observed(form_t form, EventKind kind, Op op, PyObject** slots):
 
 
 def _observed_detach(Tensor self):
-    """detach() where somebody observes."""
+    """detach() with observers."""
     cdef Event event
     cdef PyObject* given = <PyObject*>self
     if not wanted():
@@ -322,4 +322,4 @@ def _observed_detach(Tensor self):
 
 
 _DETACH = Tensor.detach
-LATE["observed_detach"] = _observed_detach
+UPCALLS["observed_detach"] = _observed_detach

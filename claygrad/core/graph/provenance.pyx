@@ -1,4 +1,4 @@
-"""Which line of the user's own code did it. Two pointers are kept; the line is decoded only when asked."""
+"""The user's line that created a tensor or node. Code object and offset are stored; the line is decoded on demand."""
 import linecache
 import os
 import sys
@@ -47,7 +47,7 @@ cpdef object line_of(object code, int lasti):
 
 
 cpdef str place_text(str filename, int line):
-    """`model.py:7`, or `Cell In[7], line 3` in a notebook, whose cells lie in files that nobody knows."""
+    """`model.py:7`, or `Cell In[7], line 3` in a notebook, whose cells have meaningless file names."""
     notebook = sys.modules.get("IPython")
     if notebook is not None:
         shell = notebook.get_ipython()

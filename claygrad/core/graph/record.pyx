@@ -18,10 +18,10 @@ from claygrad.core.graph.node cimport BOXED, PLAIN, Node, SavedTensor, clay_scop
 from claygrad.core.graph.provenance cimport here, where_text
 from claygrad.core.data.storage cimport Storage
 from claygrad.core.tensor cimport AccumulateGrad, Tensor, alias, bare_tensor, gradient_edge, leaf_of, requires, shape_text, size_of
-from claygrad.core.tensor import LATE as _LATE
+from claygrad.core.tensor import UPCALLS as _UPCALLS
 
-# Memory that was handed out is copied when saved up to this size, fingerprinted above it. Memory of several processes is always
-# copied: the others write it while this one trains (Hogwild), and that is no error.
+# Memory visible outside claygrad is copied when saved, up to this size; above it a checksum is stored. Memory shared between
+# processes is always copied: the others write it during training (Hogwild), and that is no error.
 cdef enum:
     COPY_LIMIT = 65536
 
@@ -52,14 +52,14 @@ cdef int _edge_for(Node node, Tensor t) except -1:
 
 
 cdef int _no_edge(Op op, Node node, int i, bint hidden) except -1:
-    """An edge to nowhere; hidden where torch's node has none at all."""
+    """An edge that leads to no node; hidden if torch's node has no such edge."""
     if (hidden or op.how[i] == R_MISSING and op.node_label == "torch::autograd::NotImplemented") and node.n_edges < 32:
         node.numbers |= 1U << node.n_edges
     return node.add_edge(None, 0)
 
 
 cdef bint _among_numbers(Op op, PyObject** slots, int i):
-    """Whether an absent number or tensor stands beside numbers only: a call of torch's form for numbers."""
+    """Whether a parameter is None and the other bounds are numbers: torch's overload for numbers."""
     cdef int k
     if op.kinds[op.tensors[i]] != P_TENSOR_NUM_OPT:
         return False
@@ -70,7 +70,7 @@ cdef bint _among_numbers(Op op, PyObject** slots, int i):
 
 
 cdef Node record_inputs(Op op, PyObject** slots):
-    """A node with edges to the inputs, that holds what its rules will read of them."""
+    """A new node with edges to the inputs, and the values that its rules need."""
     cdef Node node = new_node()
     cdef int i, k
     cdef unsigned int wanted = 0
@@ -118,10 +118,10 @@ cdef Node record_inputs(Op op, PyObject** slots):
             else:
                 node.save(value, PLAIN)
                 if op.number_edge and op.kinds[op.slot_param[k]] < P_TENSORS and value is not None:
-                    node.holds = True                 # a number in a tensor's place: torch saves it as a tensor
+                    node.holds = True                 # a number for a tensor parameter: torch saves it as a tensor
         elif isinstance(value, Tensor):
             if op.slot_kind[k] == S_SHAPE and _edge_knows_shape(op, node, op.slot_param[k], (<Tensor>value).layout):
-                node.save(None, PLAIN)                # the node that the edge leads to knows it
+                node.save(None, PLAIN)                # the node behind the edge has it
             else:
                 node.save(_aspect(<Tensor>value, op.slot_kind[k]), PLAIN)
         elif op.kinds[op.slot_param[k]] == P_TENSORS:
@@ -192,13 +192,13 @@ cdef int record_output(Node node, Tensor out, bint differentiable=True) except -
 
 
 cdef int record_again(Node node, Tensor out) except -1:
-    """Make a tensor that may have a history already the next output of the node: a gradient it keeps is kept there."""
+    """Make a tensor the next output of the node; its retain_grad moves there."""
     move_retained(out, node, node.n_outputs)
     return record_output(node, out)
 
 
 cdef int move_retained(Tensor t, Node node, int nr) except -1:
-    """Let the gradient that t keeps be kept where it will be an output."""
+    """Move t's retain_grad to its new node."""
     if t.retains and t.node is not None and t.node.hooks is not None and t.node.hooks.retain is not None:
         reference = t.node.hooks.retain.pop(t.output_nr, None)
         if reference is not None:
@@ -235,7 +235,7 @@ cdef int _save_more(Node node, int k, Tensor out) except -1:
 
 
 cdef SavedTensor box(Tensor t, bint is_output):
-    """Save a tensor with all it may need: hooks, a private copy or a fingerprint of memory that was handed out."""
+    """Save a tensor in the general case: with hooks, or a private copy or checksum of exported memory."""
     cdef SavedTensor s = new_saved()
     cdef Layout layout = t.layout, copy
     cdef Storage storage = layout.storage
@@ -251,7 +251,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
         s.node = gradient_edge(t, &s.output_nr)
     hooks = saved_hooks() if modes().tracing_saves else None
     if unusual()[0] & INTERCEPTED:
-        s.tangents = _LATE["tangents"](t)
+        s.tangents = _UPCALLS["tangents"](t)
         if hooks is None and dispatches(t):
             return _whole(s, t)
     if hooks is not None:
@@ -272,7 +272,7 @@ cdef SavedTensor box(Tensor t, bint is_output):
 cdef SavedTensor _whole(SavedTensor s, Tensor t):
     s.whole = True
     s.print_ = <unsigned long long>t.version()
-    s.packed = _LATE["unrecorded"](t.detach) if s.is_output else t      # a node must not hold its own output
+    s.packed = _UPCALLS["unrecorded"](t.detach) if s.is_output else t      # a node must not hold its own output
     return s
 
 
@@ -290,7 +290,7 @@ cdef Tensor _from_whole(SavedTensor s, Node node, bint create_graph):
         return t
     if s.node is not None and isinstance(s.node, AccumulateGrad) and leaf_of(s.node) is t:
         return t
-    t = <Tensor?>_LATE["unrecorded"](t.detach)
+    t = <Tensor?>_UPCALLS["unrecorded"](t.detach)
     if s.is_output or s.node is not None:
         t.node = _giver(node) if s.is_output else s.node
         t.output_nr = s.output_nr
@@ -302,19 +302,19 @@ cdef Tensor _with_tangents(SavedTensor s, Node node, Tensor t):
     if s.is_output and node is not None and node.notes is not None:
         tangents = node.notes.get(TANGENTS, {}).get(s.output_nr)
     if tangents is not None:
-        _LATE["with_tangents"](t, tangents)
+        _UPCALLS["with_tangents"](t, tangents)
     return t
 
 
 def note_tangent(Tensor t, level, tangent):
-    """Let what the node of this tensor saved of it have the tangent too."""
+    """Add the tangent to the value that the tensor's node saved of it."""
     if t.node is not None and t.node.op is not None and t.node.holds:
         if t.node.notes is None:
             t.node.notes = {}
         t.node.notes.setdefault(TANGENTS, {}).setdefault(t.output_nr, {})[level] = tangent
 
 
-cdef object TANGENTS = object()         # a key that no user of .metadata can have
+cdef object TANGENTS = object()         # a key of .metadata that no user has
 cdef object AS_PACKED = object()        # in place of `memory`: the layout is that of the packed tensor itself
 
 
@@ -381,9 +381,9 @@ cdef Tensor attach(Layout layout, Node edge, int nr, bint create_graph):
 
 
 # Note [Outputs written into views]
-# The node of a write into a view is part of the base's history (CopySlices). What it saved of its output belongs to the view,
-# which got a node of its own on that history: there, where hooks on the view hang, derivatives of the output arrive. A weak
-# reference, for that node leads to this one; when it is gone, so are its hooks.
+# The node of a write into a view is part of the history of the base (CopySlices). If it saved its output, that value belongs to
+# the view, which has a new node on that history: gradients of the saved output must flow to that node, where the hooks of the view
+# are. It is held by a weak reference, because it refers to this node; once it is freed, its hooks are too.
 
 cdef object _VIEW = object()                       # a key that no user of .metadata can have
 
@@ -400,7 +400,7 @@ cdef int note_view(Node node, Tensor view) except -1:
 
 
 cdef Node _giver(Node node):
-    """The node that a saved output of this one is an output of."""
+    """The node whose output the saved output of this node is."""
     if node.notes is not None and _VIEW in node.notes:
         found = node.notes[_VIEW]()
         if found is not None:
@@ -436,15 +436,15 @@ cdef object unpack_slot(Node node, int k, bint create_graph):
 
 
 cdef int edge_at(Op op, Node node, int i) noexcept:
-    """The edge of the i-th tensor parameter: a list parameter before it takes several."""
+    """The edge of the i-th tensor parameter; a list parameter before it has several edges."""
     if op.list_at >= 0 and i > op.list_at:
         return i + node.n_edges - op.n_tensors
     return i
 
 
 cdef int _check_unpacked(SavedTensor s, Tensor t, Node node) except -1:
-    """Refuse what an unpack hook returned if it is of another shape, dtype or device than what was packed: native derivatives rely
-    on them. Those of elementwise operations are elementwise operations, which check and broadcast their operands themselves."""
+    """Raise if an unpack hook returned another shape, dtype or device than was packed: native derivatives rely on them.
+    Elementwise derivatives do not: they check and broadcast their operands."""
     if type(s.original) is not tuple or node is None or node.op is None or (<Op>node.op).kind == POINTWISE:
         return 0
     shape, kind, where = s.original
@@ -493,23 +493,23 @@ cdef Tensor _unbox(SavedTensor s, Node node, bint create_graph):
 
 
 cdef Tensor unpacked(SavedTensor s, Node node):
-    """What the unpack hook makes of the packed value, as its memory was when it was packed."""
+    """The result of the unpack hook, with memory as it was when it was packed."""
     cdef Storage storage = None
     if s.unpack is None:
         raise freed_error(node)
     packed = s.packed
     if s.epoch >= 0:
         storage = s.layout.storage if s.layout is not None else s.memory()
-    if s.memory is AS_PACKED and (<Tensor>packed).layout is not s.layout:       # it was given other memory or another shape since
-        made = s.unpack(attach(layout_at(s.layout, s.epoch), None, 0, False))
+    if s.memory is AS_PACKED and (<Tensor>packed).layout is not s.layout:       # its memory or shape changed since
+        out = s.unpack(attach(layout_at(s.layout, s.epoch), None, 0, False))
     elif storage is None or storage.epoch == s.epoch:
-        made = s.unpack(packed)
+        out = s.unpack(packed)
     else:
-        made = as_it_was(s.unpack(as_it_was(packed, storage, s.epoch, 0)), storage, s.epoch, 0)
-    if not isinstance(made, Tensor):
+        out = as_it_was(s.unpack(as_it_was(packed, storage, s.epoch, 0)), storage, s.epoch, 0)
+    if not isinstance(out, Tensor):
         raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                        f"{type(made).__name__}")
-    return <Tensor>made
+                        f"{type(out).__name__}")
+    return <Tensor>out
 
 
 cdef object freed_error(Node node):

@@ -1,4 +1,4 @@
-cdef bint too_deep() noexcept                   # as many runs as one stack should hold are under way in this thread
+cdef bint too_deep() noexcept                   # whether this thread has as many nested runs as one stack should hold
 cdef void deeper() noexcept
 cdef void shallower() noexcept
-cdef object elsewhere(object fn, tuple args)    # fn(*args) in a thread of its own, with the modes of this one, which waits
+cdef object in_new_thread(object fn, tuple args)    # fn(*args) in a new thread with the modes of this one, which waits

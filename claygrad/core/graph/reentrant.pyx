@@ -1,4 +1,4 @@
-"""Backward inside backward inside backward: after some levels a thread, and with it a stack, of its own."""
+"""Nested backward: after some levels the next one runs in a new thread, which has a new stack."""
 import threading
 
 from claygrad.core.graph.modes cimport Modes, modes
@@ -6,7 +6,7 @@ from claygrad.core.graph.modes cimport Modes, modes
 # As in torch. Each level takes a few frames of Python, which allows a thousand of them in a thread.
 cdef enum:
     LIMIT = 60
-    MOST_THREADS = 100                 # a backward that calls itself has no end; each of its threads has a stack to map
+    MAX_THREADS = 100                 # a limit for endless recursion; each thread maps a stack
 
 cdef extern from *:
     """
@@ -36,7 +36,7 @@ cdef list _carried = []
 
 
 def carry(read, write):
-    """Settings of a thread that a run in another one takes along: write(read()) is called there."""
+    """Register per-thread settings that the new thread takes over by write(read())."""
     _carried.append((read, write))
 
 
@@ -61,10 +61,10 @@ cdef class _Errand:
             self.settings = self.args = None
 
 
-cdef object elsewhere(object fn, tuple args):
+cdef object in_new_thread(object fn, tuple args):
     cdef _Errand errand
-    if clay_get_threads() >= MOST_THREADS:
-        raise RecursionError(f"maximum recursion depth exceeded: more than {LIMIT * MOST_THREADS} calls of backward inside one another")
+    if clay_get_threads() >= MAX_THREADS:
+        raise RecursionError(f"maximum recursion depth exceeded: more than {LIMIT * MAX_THREADS} calls of backward inside one another")
     errand = _Errand.__new__(_Errand)
     errand.threads = clay_get_threads() + 1
     errand.fn, errand.args, errand.here = fn, args, modes()[0]

@@ -1,4 +1,4 @@
-"""Running derivative rules: the one place that calls them, and the one that fits what they return."""
+"""Calls derivative rules, and fits their results to the inputs."""
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
@@ -7,8 +7,8 @@ from claygrad.core.op cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE,
 from claygrad.core.data.device cimport ACCELERATOR, WRAPPED, device, told
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
-from claygrad.core.data.storage cimport ELSEWHERE, INTERCEPTED, unusual
-from claygrad.core.graph.conj_view cimport any_elsewhere, any_lazy
+from claygrad.core.data.storage cimport OFF_CPU, INTERCEPTED, unusual
+from claygrad.core.graph.conj_view cimport any_off_cpu, any_lazy
 from claygrad.core.graph.accumulate cimport private
 from claygrad.core.graph.intercept cimport applies
 from claygrad.core.graph.node cimport Node
@@ -52,9 +52,8 @@ cdef inline device _place(device where):
 
 
 cdef bint _by_operations(PyObject** args, int n) except -1:
-    """Whether a rule must run as the operations that it is made of: an argument is lazy or not the CPU's, or somebody wants to see
-    them."""
-    return rules_are_open() or any_lazy(args, n) or _unusual[0] & ELSEWHERE and any_elsewhere(args, n) \
+    """Whether a rule must run as operations: an argument is lazy or off the CPU, or an observer wants to see them."""
+    return rules_are_open() or any_lazy(args, n) or _unusual[0] & OFF_CPU and any_off_cpu(args, n) \
         or _unusual[0] & INTERCEPTED and applies(args, n)
 
 
@@ -65,8 +64,8 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
     cdef PyObject* values[24]
     cdef unsigned int known = 0
     cdef object result, gs = None, needs = None
-    cdef Layout made
-    cdef int last = -1                               # the rule that runs last: it may write over g, if nobody else sees that
+    cdef Layout output
+    cdef int last = -1                               # the rule that runs last: it may overwrite g if that is unshared
     if node.freed and node.holds:
         raise freed_error(node)
     for i in range(n):
@@ -79,7 +78,7 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                 continue
             if op.how[i] == R_RULE:
                 for at in range(op.rule_count[i]):
-                    k = op.rule_places[i][at]
+                    k = op.rule_sources[i][at]
                     if k >= 0:
                         if not known >> k & 1:
                             result = unpack_slot(node, k, create_graph)
@@ -98,9 +97,9 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
                 at = op.rule_count[i]
                 result = None
                 if not create_graph and not (_unusual[0] and _by_operations(args, at)):
-                    made = op.fast_rules[i](args) if i < 4 and op.fast_rules[i] != NULL else _straight(op, i, args, at, g, i == last)
-                    if made is not None:
-                        result = new_tensor(made)
+                    output = op.fast_rules[i](args) if i < 4 and op.fast_rules[i] != NULL else _straight(op, i, args, at, g, i == last)
+                    if output is not None:
+                        result = new_tensor(output)
                 if result is None:
                     result = PyObject_Vectorcall(<object>(<tuple>op.rule_fns)[i], args, at, NULL)
                 if result is None:
@@ -127,7 +126,7 @@ cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long l
 
 
 cdef Layout _straight(Op op, int i, PyObject** args, int n, Tensor g, bint last):
-    """The result of a rule that is one operation with a kernel (Note [Straight rules]); None if it is not."""
+    """The result of a rule that is a single native operation (Note [Straight rules]); None for other rules."""
     cdef Op one = straight(op)[i]
     if one is None or one.kind != POINTWISE or one.fast == NULL or one.n_params != n or g.layout.dtype.category == CAT_COMPLEX:
         return None
@@ -149,14 +148,14 @@ cdef list call_rules(Node node, list grads, bint create_graph, unsigned long lon
             return _call_joint(op, node, grads, g, create_graph, skip)
         return _call_apart(op, node, grads, g, create_graph, skip)
     call_rules_into(node, <Tensor>g, create_graph, skip, out)
-    made = []
+    result = []
     for i in range(op.n_tensors):
         if out[i] == NULL:
-            made.append(None)
+            result.append(None)
         else:
-            made.append(<object>out[i])
+            result.append(<object>out[i])
             Py_DECREF(<object>out[i])
-    return made
+    return result
 
 
 cdef list _call_apart(Op op, Node node, list grads, object g, bint create_graph, unsigned long long skip):
@@ -209,10 +208,10 @@ cdef list _call_joint(Op op, Node node, list grads, object g, bint create_graph,
             args.append(tuple(grads))
         else:
             args.append(needs)
-    made = op.joint(*args)
-    if not isinstance(made, tuple):
-        made = (made,)
-    for i, x in enumerate(made):
+    result = op.joint(*args)
+    if not isinstance(result, tuple):
+        result = (result,)
+    for i, x in enumerate(result):
         if i == op.list_at:
             out.extend(x if x is not None else [None] * (node.n_edges - op.n_tensors + 1))
         else:

@@ -1,4 +1,4 @@
-"""What a pack hook returned: whether it leads to the memory that was saved, and how that memory is read after a write."""
+"""Results of pack hooks: whether they refer to the saved memory, and how they read it after a write."""
 import numpy
 
 from libc.stdint cimport int64_t
@@ -11,12 +11,12 @@ from claygrad.core.data.storage cimport Storage
 from claygrad.core.tensor cimport Tensor, bare_tensor
 
 # Note [Packed values]
-# A hook that packs a tensor as it is (or as a view, or in a tuple beside other things) leaves the memory where the next write
-# to it changes it. Such a value holds the epoch of the storage, as any saved value; if the epoch is over when it is unpacked,
-# the hook gets tensors on the memory of that epoch in place of those on the live memory. A value that says nothing, such as
-# the key of a dict, may lead there too: the epoch is held, but not the memory, and what unpack returns is looked at.
+# A pack hook may return the tensor itself, a view of it, or a container with one of these: then later writes would change the saved
+# value. Such a value holds the epoch of the storage, like any saved value; if there was a write since, the unpack hook gets tensors
+# on the bytes of that epoch. Other results, such as the key of a dict, may also lead to the memory: they hold the epoch, but do not
+# keep the memory alive, and the result of unpack is checked.
 cdef enum:
-    DEEPEST = 8                 # containers in containers that are looked into
+    DEEPEST = 8                 # nesting of containers that is searched
 
 _INERT = (device, dtype, numpy.ndarray, numpy.generic, bytes, bytearray, Placeholder, type(None))
 

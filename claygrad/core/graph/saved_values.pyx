@@ -1,4 +1,4 @@
-"""Saved values outside of backward: kept on purpose, or looked at and hooked by `node._saved_…` and `node._raw_saved_…`."""
+"""Saved values outside of backward: kept by Python code, or read through `node._saved_…` and `node._raw_saved_…`."""
 import weakref
 
 from libc.stdint cimport int64_t
@@ -12,7 +12,7 @@ from claygrad.core.tensor cimport Tensor, requires
 
 
 def keep(Tensor t):
-    """The value of a tensor as it is now, whatever is written to it later; `kept` gives it back, as often as asked."""
+    """Save the current value of a tensor; `kept` returns it, also after later writes."""
     cdef SavedTensor s = new_saved()
     s.layout = t.layout
     s.epoch = t.layout.storage.hold()
@@ -23,12 +23,12 @@ def keep(Tensor t):
 def kept(SavedTensor s):
     cdef Tensor t = s.original()
     if t is not None and t.layout is s.layout and s.epoch == s.layout.storage.epoch and not requires(t):
-        return t                                  # the very object, while it stands for the same value
+        return t                                  # the tensor itself, while its value is unchanged
     return attach(layout_at(s.layout, s.epoch), None, 0, False)
 
 
-cdef object _NOTHING = object()                # what a custom Function saved is None
-cdef dict _TORCH = {"self": "input", "result": "out"}          # torch's names for what a rule calls so
+cdef object _NOTHING = object()                # a custom Function may have saved None
+cdef dict _TORCH = {"self": "input", "result": "out"}          # torch's names
 cdef dict _OURS = {"input": "self", "out": "result", "outs": "result"}
 
 
@@ -94,7 +94,7 @@ def raw_attribute(Node node, str name):
 
 
 def saved_value(SavedTensor s):
-    """The tensor that was saved, or that the unpack hook makes of what was."""
+    """The saved tensor, or the result of the unpack hook."""
     if s.hooked and s.unpack is not None:
         return unpacked(s, None)
     if s.layout is None:
@@ -103,7 +103,7 @@ def saved_value(SavedTensor s):
 
 
 def packed_value(SavedTensor s):
-    """What the pack hook made of the tensor; without hooks the tensor."""
+    """The result of the pack hook; without hooks the tensor."""
     return s.packed if s.hooked and s.unpack is not None else saved_value(s)
 
 
@@ -148,7 +148,7 @@ def nothing_saved():
 def saved_memory(Node node):
     """The memory that a node keeps for backward: its address, its bytes, and whether it is a copy that a later write made.
 
-    What saved-tensor hooks packed is theirs, and not in it.
+    Without values packed by saved-tensor hooks.
     """
     cdef int k
     cdef int64_t epoch

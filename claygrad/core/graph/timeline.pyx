@@ -23,7 +23,7 @@ cdef extern from *:
         clock_gettime(CLOCK_MONOTONIC, &t);
         return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
     }
-    // The processor's own counter takes a third of the time, where the system trusts it; else the clock itself.
+    // The processor's time stamp counter takes a third of the time of the clock; used where the system trusts it.
     static int clay_counts = 0;
     #if defined(__x86_64__)
     #include <x86intrin.h>
@@ -162,7 +162,7 @@ cdef class Timeline(Observer):
         mark.thread = _thread()
         mark.bytes = pool_stats().allocated if self.wants & _MEMORY else 0
         self.marks_.push_back(mark)
-        self.marks_.back().start = clay_ticks()          # what was done above is not the operation's time
+        self.marks_.back().start = clay_ticks()          # the time above does not count for the operation
         return self.marks_.size()
 
     cdef void close(self, int64_t at, bint failed) noexcept:
@@ -210,7 +210,7 @@ cdef class Timeline(Observer):
         return 0
 
     def enter(self, str name):
-        """Begin a range of the program's own; returns what leave() takes."""
+        """Begin a user-defined range; returns the argument of leave()."""
         cdef int lasti = 0
         cdef object code = here(&lasti) if self.wants & _LINES else None
         more = (None, _stack(), 0) if self.wants & _STACK else None
@@ -226,13 +226,13 @@ cdef class Timeline(Observer):
         cdef Mark* m
         cdef dict lines = {}
         cdef double each = 1.0
-        if clay_counts:                                  # over all the time since this module was loaded
+        if clay_counts:                                  # calibrated since this module was loaded
             each = (clay_now() - _first_now) / <double>(clay_ticks() - _first_ticks)
         out = []
         for i in range(self.marks_.size()):
             m = &self.marks_[i]
             if not m.end:
-                continue                                  # it is running
+                continue                                  # still running
             place = None
             if m.code != NULL:
                 key = (<size_t>m.code, m.lasti)

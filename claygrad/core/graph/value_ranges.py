@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from claygrad.core.graph.node import Node
     from claygrad.core.tensor import Tensor
 
-MOST = 8            # values of a node that an error shows
+MAX_VALUES = 8            # values of a node that an error shows
 
 
 def described(t: Tensor) -> str:
@@ -56,11 +56,11 @@ def saved_in(node: Node) -> dict[str, Tensor]:
                 continue
             if hasattr(value, "isfinite"):
                 found[name.removeprefix("_saved_")] = value
-    return dict(list(found.items())[:MOST])
+    return dict(list(found.items())[:MAX_VALUES])
 
 
 def around(node: Node, grads: list[Any]) -> str:
-    """What a node was given, for an error about what it made: its module, the gradients that came, what it saved."""
+    """The inputs of a node, for an error about its result: its module, its gradients, its saved values."""
     module = node.module
     lines = [] if module is None else [f"in {module}"]
     lines += [f"gradient {i}: {described(g)}" if len(grads) > 1 else f"gradient: {described(g)}"

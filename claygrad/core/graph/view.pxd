@@ -12,7 +12,7 @@ cdef class Place:
 
 cdef Place place_of(Tensor view)                     # where it lies in its base, if `view.data = ...` changed its layout; else None
 cdef Tensor make_view(Tensor t, Layout layout, bint multi)
-cdef object refusal(Tensor view, bint indirect)      # why a view of this origin may not be written; None: it may
+cdef object refusal(Tensor view, bint indirect)      # the error for a write to this view; None: it is allowed
 cdef int name_after(Tensor view, str before) except -1
-cdef Node way_to(Tensor view)                        # a node that leads from the base to a view
+cdef Node node_to_view(Tensor view)                        # a node that leads from the base to a view
 cdef Tensor replay(Tensor base, dtype kind, int bits, tuple shape, tuple strides, object offset)   # Note [Views of another dtype]

@@ -12,9 +12,9 @@ from claygrad.core.graph.conj_view cimport with_bits
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport move_retained, record_again, record_inputs
-from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_PLAIN, Tensor, bare_tensor, mark_cut,
+from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_DEFAULT, Tensor, bare_tensor, mark_cut,
                                    requires, verbs)
-from claygrad.core.tensor import LATE
+from claygrad.core.tensor import UPCALLS
 
 
 cdef int* _unusual = unusual()
@@ -28,7 +28,7 @@ cdef Tensor make_view(Tensor t, Layout layout, bint multi):
             raise no_elements()
         layout = with_bits(layout, t.layout.bits)
     out.layout = layout
-    if not t.inference:                          # of an inference tensor nobody tracks views
+    if not t.inference:                          # views of inference tensors are not tracked
         out.base = t if t.base is None else t.base
     out.counter = None if t.inference else t.counter
     out.inference = t.inference
@@ -40,7 +40,7 @@ cdef Tensor make_view(Tensor t, Layout layout, bint multi):
         if requires(t):
             mark_cut(out)
     else:
-        out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_PLAIN
+        out.creation = VIEW_MULTI if multi else t.creation if t.base is not None else VIEW_DEFAULT
     return out
 
 
@@ -61,7 +61,7 @@ _WHY = {
 
 
 cdef object refusal(Tensor view, bint indirect):
-    """The error for a view whose origin forbids that it, or (indirect) its base, is written; None if it is a plain view."""
+    """The error for a write to this view, or (indirect) to its base; None if it is allowed."""
     if not view.creation:
         return None
     modified = "its base or another view of its base has been" if indirect else "is being"
@@ -78,7 +78,7 @@ cdef object refusal(Tensor view, bint indirect):
 
 
 cdef int _refresh(Tensor view) except -1:
-    """Give a view whose base was written since its node was made a node on the base's new history."""
+    """Give a view a new node if its base was written since."""
     cdef Tensor base = view.base
     if view.view_version == view.version() or view.inference or (view.node is None and not requires(base)):
         return 0
@@ -96,7 +96,7 @@ cdef int _refresh(Tensor view) except -1:
 
 
 cdef int name_after(Tensor view, str before) except -1:
-    """Give the new node of a view torch's name: of the operation that made the view if that changed dtype or bits."""
+    """Name the new node of a view as torch does: after the view operation if that changed dtype or bits."""
     if view.node is None or before is None:
         return 0
     if before in _CHANGING:
@@ -110,15 +110,14 @@ cdef tuple _CHANGING = ("ViewAsRealBackward0", "ViewAsComplexBackward0", "ConjBa
 
 
 # Note [Views of another dtype]
-# The place of a view in its base is told by geometry alone, as strides on the base's memory, as long as both are of one dtype and
-# have the same bits. For the others (view_as_real, view_as_complex, conj, the negative imaginary part of a conj) the way from the
-# base to the view follows from their two layouts too: the bits of the base are undone, its memory is seen as pairs of reals or as
-# complex numbers, the strides follow, and then the bits of the view. `replay` goes that way by recorded operations.
+# If a view has the dtype and bits of its base, it is as_strided of the base. Other views (view_as_real, view_as_complex, conj, the
+# negative imaginary part of a conj) follow from the two layouts as well: undo the bits of the base, view its memory as pairs of reals
+# or as complex numbers, apply the strides, and then the bits of the view. `replay` does this by recorded operations.
 #
-# `view.data = other` gives such a view another layout (or makes another dtype of a view), and says nothing of its place in the base:
-# that is kept aside, in `_moved`. (A view of the same dtype and bits follows its new geometry, as in torch.)
+# `view.data = other` gives such a view another layout (or another dtype) without changing which part of the base it is a view of: its
+# former geometry is kept in `_moved`. (A view of the same dtype and bits follows its new geometry, as in torch.)
 cdef class Place:
-    """Where a view lies in its base."""
+    """The geometry of a view in its base."""
 
     def __cinit__(self, Tensor view):
         cdef Layout v = view.layout
@@ -130,7 +129,7 @@ cdef dict _moved = {}                            # id of a view: a weak referenc
 
 
 cdef Place place_of(Tensor view):
-    """Where a view lies in its base, if its layout does not tell it any more; else None."""
+    """The geometry of a view in its base if its data was replaced; else None."""
     return _moved[id(view)][1] if _moved and id(view) in _moved else None
 
 
@@ -144,7 +143,7 @@ cdef bint _lies_otherwise(Tensor view) noexcept:
     return view.layout.dtype is not view.base.layout.dtype or view.layout.bits | view.base.layout.bits
 
 
-cdef Tensor _turned(Tensor t, int bits):
+cdef Tensor _with_bits(Tensor t, int bits):
     if bits & CONJ:
         t = find_op("_conj")(t)
     return find_op("_neg_view")(t) if bits & NEG else t
@@ -160,14 +159,14 @@ cdef Tensor replay(Tensor base, dtype kind, int bits, tuple shape, tuple strides
     cdef Layout v = base.layout
     cdef Tensor t
     if kind is v.dtype:
-        return _placed(_turned(base, v.bits ^ bits), shape, strides, offset)
-    t = _turned(base, v.bits)
+        return _placed(_with_bits(base, v.bits ^ bits), shape, strides, offset)
+    t = _with_bits(base, v.bits)
     if v.dtype.category == CAT_COMPLEX and kind.category != CAT_COMPLEX and 2 * kind.itemsize == v.dtype.itemsize:
-        return _placed(_turned(find_op("view_as_real")(t), bits), shape, strides, offset)
+        return _placed(_with_bits(find_op("view_as_real")(t), bits), shape, strides, offset)
     if kind.category == CAT_COMPLEX and v.dtype.category != CAT_COMPLEX and kind.itemsize == 2 * v.dtype.itemsize:
         t = _placed(t, shape + (2,), tuple([2 * n for n in strides]) + (1,), 2 * offset)
-        return _turned(find_op("view_as_complex")(t), bits)
-    return find_op("as_strided")(t, shape, strides, offset)      # its base became another dtype since, by `base.data = ...`
+        return _with_bits(find_op("view_as_complex")(t), bits)
+    return find_op("as_strided")(t, shape, strides, offset)      # `base.data = ...` gave its base another dtype since
 
 
 cdef Tensor _replayed(Tensor view):
@@ -184,22 +183,22 @@ cdef Tensor _replayed(Tensor view):
 
 
 cdef int _record_replay(Tensor view) except -1:
-    cdef Tensor made = _replayed(view)
-    if made.node is None or made is view.base:
+    cdef Tensor out = _replayed(view)
+    if out.node is None or out is view.base:
         view.node, view.output_nr = None, 0
         return 0
-    move_retained(view, made.node, made.output_nr)
-    view.node, view.output_nr, view.leaf_grad = made.node, made.output_nr, False
+    move_retained(view, out.node, out.output_nr)
+    view.node, view.output_nr, view.leaf_grad = out.node, out.output_nr, False
     return 0
 
 
-cdef Node way_to(Tensor view):
+cdef Node node_to_view(Tensor view):
     """A node that leads from the base to a view, without an output."""
-    cdef Tensor made
+    cdef Tensor out
     if place_of(view) is None and not _lies_otherwise(view):
         return strided(view)
-    made = _replayed(view)
-    return made.node
+    out = _replayed(view)
+    return out.node
 
 
 cdef Node strided(Tensor view):
@@ -215,4 +214,4 @@ cdef Node strided(Tensor view):
 
 
 verbs().refresh = _refresh
-LATE["keep_place"] = _keep_place
+UPCALLS["keep_place"] = _keep_place

@@ -140,7 +140,7 @@ template <class T> struct Windows {
 
     // Rows begin .. end of the outputs, counted over all images of the block, as (rows, columns, N vectors)
     template <int N>
-    void rows(const Copies& k, int64_t begin, int64_t end, int64_t group, int64_t v, const T* copy, T* made) const {
+    void rows(const Copies& k, int64_t begin, int64_t end, int64_t group, int64_t v, const T* copy, T* result) const {
         const int64_t pixel = groups * channels, line = k.columns * pixel, image = k.layers * k.rows * line;
         const int64_t outputs = panels.vectors * W, taps_deep = deep.phase[k.place.layer % deep.phases].taps;
         const T *w = packed.weight + group * packed.taps * channels * outputs, *more = packed.bias + group * outputs + v * W;
@@ -160,7 +160,7 @@ template <class T> struct Windows {
                     const int64_t r = i % k.place.rows;
                     if (r % high.phases != ph) continue;
                     const T* from = copy + i / k.place.rows * image + (high.first(r) + h.at) * line + q.at * pixel + group * channels;
-                    T* to = made + ((i - begin) * k.place.columns + pw) * N * W;
+                    T* to = result + ((i - begin) * k.place.columns + pw) * N * W;
                     in_tiles(ceil_div(k.place.columns - pw, wide.phases), [&](int64_t j, auto m) {
                         T* at = to + j * reads.line;
                         tile<m, N>(reads, s, from + j * reads.step, panel, first ? more : at, first ? 0 : reads.line, at);
@@ -177,18 +177,18 @@ template <class T> struct Windows {
     }
 
     // One panel of a group
-    template <int N> void piece(const Copies& k, int64_t group, int64_t v, const T* copy, T* made) const {
+    template <int N> void piece(const Copies& k, int64_t group, int64_t v, const T* copy, T* result) const {
         const Block& p = k.place;
         const int64_t plane = high.out * wide.out, real = min(N * W, out_channels - v * W), all = p.images * p.rows;
         const int64_t together = max(1, LINES / (int64_t)(p.columns * N * W * sizeof(T)));
         T* to = out + ((p.image * groups + group) * out_channels + v * W) * deep.out * plane + p.layer * plane + p.row * wide.out + p.column;
         for (int64_t begin = 0; begin < all; begin += together) {
             const int64_t end = min(begin + together, all);
-            rows<N>(k, begin, end, group, v, copy, made);
+            rows<N>(k, begin, end, group, v, copy, result);
             for (int64_t i = begin, count; i < end; i += count) {
                 const int64_t r = i % p.rows;
                 count = p.columns == wide.out ? min(p.rows - r, end - i) : 1;        // contiguous rows
-                transpose(made + (i - begin) * p.columns * N * W, N * W, to + i / p.rows * groups * out_channels * deep.out * plane + r * wide.out,
+                transpose(result + (i - begin) * p.columns * N * W, N * W, to + i / p.rows * groups * out_channels * deep.out * plane + r * wide.out,
                           deep.out * plane, count * p.columns, real);
             }
         }
@@ -217,11 +217,11 @@ template <class T> struct Windows {
         int64_t layers = 1;
         for (int64_t p = 0; p < deep.phases; p++) layers = max(layers, deep.phase[p].taps);
         const size_t copy = round_up(blocks.images * layers * high.length(0, blocks.rows) * wide.length(0, blocks.columns) * pixel, 64);
-        const size_t made = max(LINES, blocks.columns * WIDE * W * (int64_t)sizeof(T));
+        const size_t result = max(LINES, blocks.columns * WIDE * W * (int64_t)sizeof(T));
         volatile bool out_of_memory = false;
         const int64_t outputs = n * deep.out * high.out * wide.out / count * groups * panels.vectors * W / chunks;
         each_task(count * chunks, outputs * taps * channels / (deep.phases * high.phases * wide.phases), [&](int64_t i) {
-            char* room = (char*)own.get(copy + made);
+            char* room = (char*)own.get(copy + result);
             if (!room) {
                 out_of_memory = true;
                 return;
@@ -265,29 +265,29 @@ template <class T, bool TRANSPOSED> bool by_winograd(const Volume& s, int64_t ch
 
 // The gradient of the input is a convolution too: of the output's gradient with the flipped kernel (Note [Phases]). It takes a bias
 // because a transposed convolution is computed as such a gradient.
-template <class T, bool TRANSPOSED> bool convolve(const Volume* shape, const void* a, const void* b, void* made) {
+template <class T, bool TRANSPOSED> bool convolve(const Volume* shape, const void* a, const void* b, void* out) {
     const Volume& s = *shape;
     const int64_t c = s.c / s.groups, o = s.o / s.groups, channels = TRANSPOSED ? o : c, out_channels = TRANSPOSED ? c : o;
-    if (by_flat_planes<T, TRANSPOSED>(s, channels, out_channels, (const T*)a, (const T*)b, (T*)made)) return true;
-    if (by_winograd<T, TRANSPOSED>(s, channels, out_channels, (const T*)a, (const T*)b, (T*)made)) return true;
+    if (by_flat_planes<T, TRANSPOSED>(s, channels, out_channels, (const T*)a, (const T*)b, (T*)out)) return true;
+    if (by_winograd<T, TRANSPOSED>(s, channels, out_channels, (const T*)a, (const T*)b, (T*)out)) return true;
     const Packed<T> packed(s, (const T*)b, (const T*)s.bias, TRANSPOSED);
     if (!packed.weight) return false;
-    const Windows<T> windows{packed, s.groups, channels, out_channels, (const T*)a, (T*)made};
+    const Windows<T> windows{packed, s.groups, channels, out_channels, (const T*)a, (T*)out};
     const bool filled = windows.run(s.n);
     shared.give_back();
     return filled;
 }
 
-template <class T> bool to_weight(const Volume* shape, const void* a, const void* b, void* made) {
+template <class T> bool to_weight(const Volume* shape, const void* a, const void* b, void* result) {
     const Volume& s = *shape;
     Phase phases[2];
     const Axis high = forward_axis(s, 1, phases), wide = forward_axis(s, 2, phases + 1);
     const int64_t inputs = s.n * s.c * s.size[1] * s.size[2], outputs = s.n * s.o * s.out[1] * s.out[2];
     if (FourByFour<T>::applies(s, high, wide, s.c, s.o) &&
         accurate_enough((const T*)a, inputs, (const T*)b, outputs, s.n * s.out[1] * s.out[2]) &&
-        WinogradWeight<T>({high, wide, s.n, s.c, s.o, (const T*)a}, (const T*)b, (T*)made).run())
+        WinogradWeight<T>({high, wide, s.n, s.c, s.o, (const T*)a}, (const T*)b, (T*)result).run())
         return true;
-    return weight_grad<T>(shape, a, b, made);
+    return weight_grad<T>(shape, a, b, result);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Volume {
 
 // forward: a = input, b = weight, made = output; input_grad: a = gradient, b = weight, made = input's gradient;
 // weight_grad: a = input, b = gradient, made = weight's gradient. False: no memory, or not this kernel's case.
-using volume_fn = bool (*)(const Volume* shape, const void* a, const void* b, void* made);
+using volume_fn = bool (*)(const Volume* shape, const void* a, const void* b, void* out);
 
 // Depthwise convolution over two axes. Its input_grad takes no bias.
 struct Convolution {
@@ -22,11 +22,11 @@ struct Convolution {
     int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
     const void* bias;
 };
-using convolution_fn = bool (*)(const Convolution* shape, const void* a, const void* b, void* made);
+using convolution_fn = bool (*)(const Convolution* shape, const void* a, const void* b, void* out);
 
 // For few elements: nothing is packed. Its input_grad takes no bias.
 enum ConvolutionPass { FORWARD, TO_INPUT, TO_WEIGHT };
-bool convolve_small(int dtype, const Volume* shape, ConvolutionPass pass, const void* a, const void* b, void* made);
+bool convolve_small(int dtype, const Volume* shape, ConvolutionPass pass, const void* a, const void* b, void* out);
 
 void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias);       // to (n, c, length)
 

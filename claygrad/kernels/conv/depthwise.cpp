@@ -170,7 +170,7 @@ template <class F> bool shared_out(int64_t n, int64_t work, F f) {
     return !job.failed;
 }
 
-template <class T> bool forward(const Convolution* shape, const void* a, const void* b, void* made) {
+template <class T> bool forward(const Convolution* shape, const void* a, const void* b, void* out) {
     const Convolution& s = *shape;
     const int64_t each = s.o / s.c, taps = s.kh * s.kw;
     return shared_out(s.n * s.c, s.oh * s.ow * taps * each, [&](int64_t begin, int64_t end) {
@@ -181,7 +181,7 @@ template <class T> bool forward(const Convolution* shape, const void* a, const v
             for (int64_t k = 0; k < each; k++) {
                 const int64_t o = i % s.c * each + k;
                 memcpy(windows.weight, (const T*)b + o * taps, taps * sizeof(T));
-                windows.correlate((T*)made + (i * each + k) * s.oh * s.ow, false, s.bias ? ((const T*)s.bias)[o] : 0);
+                windows.correlate((T*)out + (i * each + k) * s.oh * s.ow, false, s.bias ? ((const T*)s.bias)[o] : 0);
             }
         }
         return true;
@@ -189,7 +189,7 @@ template <class T> bool forward(const Convolution* shape, const void* a, const v
 }
 
 // Windows of stride 1 over the gradient, dilated by the stride, with the flipped kernel.
-template <class T> bool input_grad(const Convolution* shape, const void* a, const void* b, void* made) {
+template <class T> bool input_grad(const Convolution* shape, const void* a, const void* b, void* out) {
     const Convolution& s = *shape;
     const int64_t each = s.o / s.c, taps = s.kh * s.kw;
     return shared_out(s.n * s.c, s.h * s.w * taps * each, [&](int64_t begin, int64_t end) {
@@ -201,13 +201,13 @@ template <class T> bool input_grad(const Convolution* shape, const void* a, cons
                 const T* w = (const T*)b + (i % s.c * each + k) * taps;
                 for (int64_t t = 0; t < taps; t++) windows.weight[t] = w[taps - 1 - t];
                 windows.fill((const T*)a + (i * each + k) * s.oh * s.ow, s.oh, s.ow, top, left, s.stride_h, s.stride_w);
-                windows.correlate((T*)made + i * s.h * s.w, k > 0, 0);
+                windows.correlate((T*)out + i * s.h * s.w, k > 0, 0);
             }
         return true;
     });
 }
 
-template <class T> bool weight_grad(const Convolution* shape, const void* a, const void* b, void* made) {
+template <class T> bool weight_grad(const Convolution* shape, const void* a, const void* b, void* out) {
     const Convolution& s = *shape;
     const int64_t each = s.o / s.c, taps = s.kh * s.kw;
     return shared_out(s.o, s.n * s.oh * s.ow * taps, [&](int64_t begin, int64_t end) {
@@ -223,7 +223,7 @@ template <class T> bool weight_grad(const Convolution* shape, const void* a, con
             for (int64_t t = 0; t < taps; t++) {
                 T sum = 0;
                 for (int k = 0; k < W; k++) sum += windows.sums[t * W + k];
-                ((T*)made)[o * taps + t] = sum;
+                ((T*)out)[o * taps + t] = sum;
             }
         }
         return true;

@@ -48,7 +48,7 @@ template <class T> struct Planes {
 
     // R vectors of windows, M output channels, `some` input channels: added to `made`, or to the biases
     template <int M, int R>
-    __attribute__((noinline)) void tile(const Tap* tap, int64_t count, const T* from, const T* weight, int64_t some, const T* bias, T* made,
+    __attribute__((noinline)) void tile(const Tap* tap, int64_t count, const T* from, const T* weight, int64_t some, const T* bias, T* result,
                                         int64_t line) const {
         V sum[M][R];
         zero(sum);
@@ -69,7 +69,7 @@ template <class T> struct Planes {
         for (int i = 0; i < M; i++)
 #pragma GCC unroll 8
             for (int v = 0; v < R; v++) {
-                T* to = made + i * line + v * W;
+                T* to = result + i * line + v * W;
                 store<V>(to, sum[i][v] + (bias ? splat<V>(bias[i]) : load<V>(to)));
             }
     }
@@ -101,7 +101,7 @@ template <class T> struct Planes {
         }
     }
 
-    template <int M> void outputs(const Block& p, int64_t group, int64_t first, const T* bias, const Tap* tap, const T* copy, T* made) const {
+    template <int M> void outputs(const Block& p, int64_t group, int64_t first, const T* bias, const Tap* tap, const T* copy, T* result) const {
         constexpr int MOST = vectors_of(M);
         const int64_t line = rows * pitch + MOST * W;
         const T* weight = w + group * out_channels * channels * taps + first * to_output;
@@ -116,11 +116,11 @@ template <class T> struct Planes {
                         with_count<MOST>(min(MOST, vectors - v), [&](auto r) {
                             for (int64_t c = 0; c < channels; c += some)
                                 tile<M, r>(tap, count, copy + c * apart + v * W, weight + c * to_channel, min(some, channels - c),
-                                           c ? nullptr : bias, made + v * W, line);
+                                           c ? nullptr : bias, result + v * W, line);
                         });
                     for (int i = 0; i < M; i++)
                         for (int64_t r = 0; r < down; r++) {
-                            const T* from = made + i * line + r * pitch;
+                            const T* from = result + i * line + r * pitch;
                             T* at = to + (i * high.out + ph + r * high.phases) * wide.out + pw;
                             if (wide.phases == 1) copy_line(from, at, across);
                             else

@@ -44,15 +44,15 @@ template <class F> void each_run(const Volume& s, const Taps* taps, F f) {
             }
 }
 
-template <class T> void small(const Volume& s, ConvolutionPass pass, const T* a, const T* b, T* made) {
+template <class T> void small(const Volume& s, ConvolutionPass pass, const T* a, const T* b, T* result) {
     const Taps taps[3] = {Taps(s, 0), Taps(s, 1), Taps(s, 2)};
     const int64_t size = s.size[0] * s.size[1] * s.size[2], out = s.out[0] * s.out[1] * s.out[2];
     const int64_t kernel = s.kernel[0] * s.kernel[1] * s.kernel[2], c = s.c / s.groups, o = s.o / s.groups, step = s.stride[2];
     const T* bias = (const T*)s.bias;
     if (pass == FORWARD)
-        for (int64_t i = 0; i < s.n * s.o * out; i++) made[i] = bias ? bias[i / out % s.o] : 0;
+        for (int64_t i = 0; i < s.n * s.o * out; i++) result[i] = bias ? bias[i / out % s.o] : 0;
     else
-        memset(made, 0, (pass == TO_INPUT ? s.n * s.c * size : s.o * c * kernel) * sizeof(T));
+        memset(result, 0, (pass == TO_INPUT ? s.n * s.c * size : s.o * c * kernel) * sizeof(T));
     for (int64_t n = 0; n < s.n; n++)
         for (int64_t i = 0; i < s.o; i++)
             for (int64_t j = 0; j < c; j++) {
@@ -60,17 +60,17 @@ template <class T> void small(const Volume& s, ConvolutionPass pass, const T* a,
                 each_run(s, taps, [&](int64_t tap, int64_t from, int64_t to, int64_t count) {
                     if (pass == FORWARD) {
                         const T *x = a + x_at + from, w = b[w_at + tap];
-                        T* y = made + y_at + to;
+                        T* y = result + y_at + to;
                         for (int64_t q = 0; q < count; q++) y[q] += w * x[q * step];
                     } else if (pass == TO_INPUT) {
                         const T *y = a + y_at + to, w = b[w_at + tap];
-                        T* x = made + x_at + from;
+                        T* x = result + x_at + from;
                         for (int64_t q = 0; q < count; q++) x[q * step] += w * y[q];
                     } else {
                         const T *x = a + x_at + from, *y = b + y_at + to;
                         T sum = 0;
                         for (int64_t q = 0; q < count; q++) sum += x[q * step] * y[q];
-                        made[w_at + tap] += sum;
+                        result[w_at + tap] += sum;
                     }
                 });
             }
@@ -78,11 +78,11 @@ template <class T> void small(const Volume& s, ConvolutionPass pass, const T* a,
 
 }  // namespace
 
-bool convolve_small(int dtype, const Volume* shape, ConvolutionPass pass, const void* a, const void* b, void* made) {
+bool convolve_small(int dtype, const Volume* shape, ConvolutionPass pass, const void* a, const void* b, void* out) {
     for (int axis = 0; axis < 3; axis++)
         if (shape->kernel[axis] > LONGEST) return false;
-    if (dtype == F32) small(*shape, pass, (const float*)a, (const float*)b, (float*)made);
-    else small(*shape, pass, (const double*)a, (const double*)b, (double*)made);
+    if (dtype == F32) small(*shape, pass, (const float*)a, (const float*)b, (float*)out);
+    else small(*shape, pass, (const double*)a, (const double*)b, (double*)out);
     return true;
 }
 

@@ -109,7 +109,7 @@ template <class T> struct WeightJob {
     }
 };
 
-template <class T> bool weight_grad(const Volume* shape, const void* a, const void* b, void* made) {
+template <class T> bool weight_grad(const Volume* shape, const void* a, const void* b, void* result) {
     const Volume& s = *shape;
     constexpr int W = Lanes<vec<T>>::width;
     constexpr int64_t SHARES = 8, LARGE_WEIGHT = 1 << 19;              // bytes
@@ -149,7 +149,7 @@ template <class T> bool weight_grad(const Volume* shape, const void* a, const vo
     if (out_of_memory) return false;
     each_task(s.groups * panels.vectors, W * depth, [&](int64_t i) {
         const int64_t group = i / panels.vectors;
-        job.unpack(sums + group * depth * panels.vectors * W, size, shares, i % panels.vectors, (T*)made + group * o * depth);
+        job.unpack(sums + group * depth * panels.vectors * W, size, shares, i % panels.vectors, (T*)result + group * o * depth);
     });
     shared.give_back();
     return true;

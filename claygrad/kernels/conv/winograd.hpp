@@ -25,14 +25,14 @@ constexpr double NOT_EVEN = 1e300;
 // about as large as that of the direct form.
 template <class T> double largest_over_mean(const T* x, int64_t n) {
     using V = vec<T>;
-    V most = splat<V>(0);
+    V largest_lanes = splat<V>(0);
     T total, largest = 0;
     sums<1, T>(0, n, &total, [&](int64_t i, int64_t m, V* term) {
         term[0] = abs(get<V>(x + i, m));
-        most = larger(most, m == Lanes<V>::width ? term[0] : part(term[0], m, splat<V>(0)));
+        largest_lanes = larger(largest_lanes, m == Lanes<V>::width ? term[0] : part(term[0], m, splat<V>(0)));
     });
     T lanes[Lanes<V>::width];
-    store<V>(lanes, most);
+    store<V>(lanes, largest_lanes);
     for (T lane : lanes) largest = lane > largest ? lane : largest;
     return total > 0 ? (double)largest * n / total : total == 0 ? 1 : NOT_EVEN;
 }
@@ -180,15 +180,15 @@ template <class T> struct Winograd : FourByFour<T> {
 
     // Returns 0 if all outputs are finite. `room`: scratch for a copy of the inputs, 16 matrices of inputs and of outputs, and two rows
     T outputs_of(const typename Base::Task& k, const T* kernels, T* room) const {
-        T *inputs = room + this->copied(), *made = inputs + 16 * k.tiles * channels, *pair = made + 16 * k.tiles * out_channels;
+        T *inputs = room + this->copied(), *result = inputs + 16 * k.tiles * channels, *pair = result + 16 * k.tiles * out_channels;
         V rest = splat<V>(0);
         this->transform_inputs(k, room, inputs);
         for (int64_t i = 0; i < 16; i++)
             gemm(Base::CODE, false, false, k.tiles, out_channels, channels, inputs + i * k.tiles * channels, channels, kernels + i * channels * out_channels,
-                 out_channels, made + i * k.tiles * out_channels, out_channels, false);
+                 out_channels, result + i * k.tiles * out_channels, out_channels, false);
         const int64_t plane = high.out * wide.out, length = 2 * across * out_channels;
         for (int64_t r = 0; r < k.images * k.rows; r++) {
-            for (int64_t t = 0; t < across; t++) inverse_transform(made + (r * across + t) * out_channels, k.tiles * out_channels, pair + t * 2 * out_channels, length, rest);
+            for (int64_t t = 0; t < across; t++) inverse_transform(result + (r * across + t) * out_channels, k.tiles * out_channels, pair + t * 2 * out_channels, length, rest);
             const int64_t top = 2 * (k.row + r % k.rows);
             T* to = out + (k.image + r / k.rows) * out_channels * plane + top * wide.out;
             for (int64_t y = 0; y < 2 && top + y < high.out; y++) transpose(pair + y * length, out_channels, to + y * wide.out, plane, wide.out, out_channels);

@@ -18,7 +18,7 @@ namespace {
 // loop of vector loads and stores is used. It is as fast for blocks that fit a core's caches. For larger ones `rep movsb` takes 0.8
 // to 0.95 of the time, because it need not read the lines it overwrites, so it stays the default.
 constexpr int64_t LONG = 512, PAST_CACHES = 1 << 19, PAGE = 4096, NEAR = 64;
-bool alike_in_pages(const void* to, const void* from) {
+bool same_page_offset(const void* to, const void* from) {
     const uintptr_t further = ((uintptr_t)to - (uintptr_t)from) % PAGE;
     return further > 0 && further < NEAR;
 }
@@ -122,7 +122,7 @@ void join_few(void* data, int64_t begin, int64_t end) {
 }  // namespace
 
 void copy_bytes(void* to, const void* from, int64_t n) {
-    if (by_hand && n >= LONG && (n < PAST_CACHES || alike_in_pages(to, from))) by_vectors((char*)to, (const char*)from, n);
+    if (by_hand && n >= LONG && (n < PAST_CACHES || same_page_offset(to, from))) by_vectors((char*)to, (const char*)from, n);
     else memcpy(to, from, (size_t)n);
 }
 

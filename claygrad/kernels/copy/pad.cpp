@@ -25,30 +25,30 @@ int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 struct Lines {
     const Padding& p;
-    int64_t made[3], first, from, kept;          // of a row: where the input's elements begin, in the row and in the input, and their number
+    int64_t out_size[3], first, from, kept;          // of a row: where the input's elements begin, in the row and in the input, and their number
 
     explicit Lines(const Padding& padding) : p(padding) {
-        for (int i = 0; i < 3; i++) made[i] = p.size[i] + p.before[i] + p.after[i];
+        for (int i = 0; i < 3; i++) out_size[i] = p.size[i] + p.before[i] + p.after[i];
         first = larger(p.before[2], 0);
         from = larger(-p.before[2], 0);
         kept = larger(p.size[2] - from - larger(-p.after[2], 0), 0);
     }
     // f(row, source) for rows of the result and the row of the input that each comes from, or -1
     template <class F> void each(int64_t begin, int64_t end, F f) const {
-        int64_t j = begin % made[1], i = begin / made[1] % made[0], outer = begin / made[1] / made[0];
+        int64_t j = begin % out_size[1], i = begin / out_size[1] % out_size[0], outer = begin / out_size[1] / out_size[0];
         for (int64_t row = begin; row < end; row++) {
             const int64_t a = source(p.mode, p.size[0], i - p.before[0]), b = source(p.mode, p.size[1], j - p.before[1]);
             f(row, a < 0 || b < 0 ? -1 : (outer * p.size[0] + a) * p.size[1] + b);
-            if (++j < made[1]) continue;
+            if (++j < out_size[1]) continue;
             j = 0;
-            if (++i == made[0]) i = 0, outer++;
+            if (++i == out_size[0]) i = 0, outer++;
         }
     }
     int64_t end(int64_t j) const { return source(p.mode, p.size[2], j - p.before[2]); }
 };
 
 template <class T> void pad_rows(const Lines& l, const T* x, T* out, T value, int64_t begin, int64_t end) {
-    const int64_t width = l.made[2], n = l.p.size[2];
+    const int64_t width = l.out_size[2], n = l.p.size[2];
     l.each(begin, end, [&](int64_t row, int64_t line) {
         T* to = out + row * width;
         if (line < 0) {
@@ -73,13 +73,13 @@ template <class T> void pad_rows(const Lines& l, const T* x, T* out, T value, in
 
 // Short rows with a constant border: fill with the constant, then copy the rows, a cache-sized block at a time
 template <class T> bool short_lines(const Lines& l) {
-    const bool alone = l.made[0] == l.p.size[0] && l.made[1] == l.p.size[1] && l.p.before[0] == 0 && l.p.before[1] == 0;
+    const bool alone = l.out_size[0] == l.p.size[0] && l.out_size[1] == l.p.size[1] && l.p.before[0] == 0 && l.p.before[1] == 0;
     return l.p.mode == PAD_CONSTANT && alone && l.kept * (int64_t)sizeof(T) <= FEW_BYTES;
 }
 
 template <class T> void pad_short(const Lines& l, const T* x, T* out, T value, int64_t begin, int64_t end) {
     constexpr int64_t SIZE = sizeof(T);
-    const int64_t width = l.made[2], n = l.p.size[2];
+    const int64_t width = l.out_size[2], n = l.p.size[2];
     for (int64_t row = begin; row < end; row += ACROSS) {
         const int64_t rows = end - row < ACROSS ? end - row : ACROSS;
         T* to = out + row * width;
@@ -99,8 +99,8 @@ template <class T> void pad_all(const void* x, void* out, const Padding& p, cons
         T *out, value;
     } job{Lines(p), (const T*)x, (T*)out, T{}};
     if (value) memcpy(&job.value, value, sizeof(T));
-    const int64_t* made = job.lines.made;
-    parallel_for(p.outer * made[0] * made[1], CHEAP_ROWS / (made[2] + 8) + 1, [](void* data, int64_t begin, int64_t end) {
+    const int64_t* out_size = job.lines.out_size;
+    parallel_for(p.outer * out_size[0] * out_size[1], CHEAP_ROWS / (out_size[2] + 8) + 1, [](void* data, int64_t begin, int64_t end) {
         const Job& j = *(const Job*)data;
         (short_lines<T>(j.lines) ? pad_short<T> : pad_rows<T>)(j.lines, j.x, j.out, j.value, begin, end);
     }, &job);
@@ -112,11 +112,11 @@ template <class T> void back(const void* grad, void* out, const Padding& p) {
         const T* g;
         T* out;
     } job{Lines(p), (const T*)grad, (T*)out};
-    const int64_t* made = job.lines.made;
-    parallel_for(p.outer, CHEAP_ROWS / (made[0] * made[1] * made[2] + 1) + 1, [](void* data, int64_t begin, int64_t end) {
+    const int64_t* out_size = job.lines.out_size;
+    parallel_for(p.outer, CHEAP_ROWS / (out_size[0] * out_size[1] * out_size[2] + 1) + 1, [](void* data, int64_t begin, int64_t end) {
         const Job& j = *(const Job*)data;
         const Lines& l = j.lines;
-        const int64_t rows = l.made[0] * l.made[1], width = l.made[2], n = l.p.size[2], block = l.p.size[0] * l.p.size[1] * n;
+        const int64_t rows = l.out_size[0] * l.out_size[1], width = l.out_size[2], n = l.p.size[2], block = l.p.size[0] * l.p.size[1] * n;
         memset(j.out + begin * block, 0, (size_t)((end - begin) * block) * sizeof(T));
         l.each(begin * rows, end * rows, [&](int64_t row, int64_t line) {
             const T *g = j.g + row * width, *middle = g + l.first;

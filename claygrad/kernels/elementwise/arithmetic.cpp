@@ -16,12 +16,12 @@ CLAY_EACH_2(ClampMin, maximum(y, x))
 CLAY_EACH_2(ClampMax, minimum(y, x))
 // The gradient x of clamp: passed where the element is within the bounds, else 0
 struct ClampBackward : Taking4 {
-    template <class V> V operator()(V g, V x, V low, V high) const { return pick((x >= low) & (x <= high), g, splat<V>(0)); }
+    template <class V> V operator()(V g, V x, V low, V high) const { return select((x >= low) & (x <= high), g, splat<V>(0)); }
 };
 struct Lerp : Taking3 {                                          // computed from the nearer end
     template <class V> V operator()(V x, V y, V z) const {
         const auto first = abs(z) < splat<V>(0.5);
-        return multiply_add(pick(first, z, -(splat<V>(1) - z)), y - x, pick(first, x, y));
+        return multiply_add(select(first, z, -(splat<V>(1) - z)), y - x, select(first, x, y));
     }
 };
 CLAY_EACH_3(AddCMul, multiply_add(CLAY_VALUE(0) * y, z, x))
@@ -32,23 +32,23 @@ CLAY_EACH_2(AddScaled, multiply_add(CLAY_VALUE(0), y, x))
 CLAY_EACH_2(SubScaled, multiply_add(-CLAY_VALUE(0), y, x))
 CLAY_EACH_2(CopySign, copysign(x, y))
 // fmax, fmin: a number wins over NaN, the first of two equal ones
-CLAY_EACH_2(FMax, (pick(x != x, y, pick(y != y, x, pick(y > x, y, x)))))
-CLAY_EACH_2(FMin, (pick(x != x, y, pick(y != y, x, pick(y < x, y, x)))))
-CLAY_EACH_2(Heaviside, (pick(x == CLAY_IS(0), y, pick(x > CLAY_IS(0), CLAY_IS(1), CLAY_IS(0)))))
+CLAY_EACH_2(FMax, (select(x != x, y, select(y != y, x, select(y > x, y, x)))))
+CLAY_EACH_2(FMin, (select(x != x, y, select(y != y, x, select(y < x, y, x)))))
+CLAY_EACH_2(Heaviside, (select(x == CLAY_IS(0), y, select(x > CLAY_IS(0), CLAY_IS(1), CLAY_IS(0)))))
 CLAY_EACH_1(Frac, x - trunc(x))
 CLAY_EACH_1(ToRadians, x * CLAY_IS(3.141592653589793 / 180))
 CLAY_EACH_1(ToDegrees, x * CLAY_IS(180 / 3.141592653589793))
-CLAY_EACH_1(Angle, (pick(x < CLAY_IS(0), CLAY_IS(3.141592653589793), pick(x != x, x, CLAY_IS(0)))))
+CLAY_EACH_1(Angle, (select(x < CLAY_IS(0), CLAY_IS(3.141592653589793), select(x != x, x, CLAY_IS(0)))))
 CLAY_EACH_1(Scaled, x * CLAY_VALUE(0))
 CLAY_EACH_1(Divided, x / CLAY_VALUE(0))
 
 struct NanToNum : Taking1 {
     template <class V> V operator()(V x) const {
-        const V most = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308);
-        const V up = numbers.given & 2 ? splat<V>(numbers.value[1]) : most;
-        const V down = numbers.given & 4 ? splat<V>(numbers.value[2]) : -most;
+        const V largest = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308);
+        const V up = numbers.given & 2 ? splat<V>(numbers.value[1]) : largest;
+        const V down = numbers.given & 4 ? splat<V>(numbers.value[2]) : -largest;
         const V inf = splat<V>(__builtin_inf());
-        return pick(x != x, splat<V>(numbers.given & 1 ? numbers.value[0] : 0), pick(x == inf, up, pick(x == -inf, down, x)));
+        return select(x != x, splat<V>(numbers.given & 1 ? numbers.value[0] : 0), select(x == inf, up, select(x == -inf, down, x)));
     }
 };
 
@@ -67,19 +67,19 @@ struct RoundDecimals : Taking1 {
 struct LogAddExp : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V gap = abs(x - y), top = maximum(x, y);
-        return pick(x == y, x + splat<V>(0.693147180559945309417), top + log1p_of_part(exp(-gap)));
+        return select(x == y, x + splat<V>(0.693147180559945309417), top + log1p_of_part(exp(-gap)));
     }
 };
 struct LogAddExp2 : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V gap = abs(x - y), top = maximum(x, y);
-        return pick(x == y, x + splat<V>(1), top + log1p_of_part(exp2(-gap)) * splat<V>(1.44269504088896340736));
+        return select(x == y, x + splat<V>(1), top + log1p_of_part(exp2(-gap)) * splat<V>(1.44269504088896340736));
     }
 };
-CLAY_EACH_2(XLogY, (pick((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log(y))))
-CLAY_EACH_2(XLog1PY, (pick((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log1p(y))))
-CLAY_EACH_1(Entropy, (pick(x > CLAY_IS(0), -x * log(pick(x > CLAY_IS(0), x, CLAY_IS(1))), pick(x == CLAY_IS(0), CLAY_IS(0),
-                                                             pick(x < CLAY_IS(0), CLAY_IS(-__builtin_inf()), x)))))
+CLAY_EACH_2(XLogY, (select((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log(y))))
+CLAY_EACH_2(XLog1PY, (select((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log1p(y))))
+CLAY_EACH_1(Entropy, (select(x > CLAY_IS(0), -x * log(select(x > CLAY_IS(0), x, CLAY_IS(1))), select(x == CLAY_IS(0), CLAY_IS(0),
+                                                             select(x < CLAY_IS(0), CLAY_IS(-__builtin_inf()), x)))))
 struct Logit : Taking1 {
     template <class V> V operator()(V x) const {
         const V one = splat<V>(1);
@@ -108,7 +108,7 @@ template <class V> V vector_rest(V x, V y, double limit) {
         return out;
     }
     const V rest = minus_product(q, b, a);
-    return copysign(pick(rest < splat<V>(0), rest + b, rest), x);
+    return copysign(select(rest < splat<V>(0), rest + b, rest), x);
 }
 inline f32v fmod_of(f32v x, f32v y) { return vector_rest(x, y, 4194304.0); }
 inline f64v fmod_of(f64v x, f64v y) { return vector_rest(x, y, 2251799813685248.0); }
@@ -119,7 +119,7 @@ struct Remainder : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V rest = fmod_of(x, y), zero = splat<V>(0);
         // the remainder's sign differs from the divisor's
-        return pick((rest > zero) & (y < zero), rest + y, pick((rest < zero) & (y >= zero), rest + y, rest));
+        return select((rest > zero) & (y < zero), rest + y, select((rest < zero) & (y >= zero), rest + y, rest));
     }
 };
 CLAY_EACH_2(DivTrunc, trunc(x / y))
@@ -128,10 +128,10 @@ struct FloorDivide : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V zero = splat<V>(0), one = splat<V>(1), rest = fmod_of(x, y), ratio = x / y;
         V whole = (x - rest) / y;
-        whole = pick(((rest > zero) & (y < zero)) | ((rest < zero) & (y > zero)), whole - one, whole);
+        whole = select(((rest > zero) & (y < zero)) | ((rest < zero) & (y > zero)), whole - one, whole);
         V low = floor(whole);
-        low = pick(whole - low > splat<V>(0.5), low + one, low);
-        return pick(y == zero, ratio, pick(whole == zero, copysign(zero, ratio), low));
+        low = select(whole - low > splat<V>(0.5), low + one, low);
+        return select(y == zero, ratio, select(whole == zero, copysign(zero, ratio), low));
     }
 };
 
@@ -274,10 +274,10 @@ template <class T, class Bits> T next_after(T x, T y) {
     Bits bits;
     memcpy(&bits, &x, sizeof bits);
     bits += (x < y) == (x > 0) ? 1 : -1;
-    const Bits least = 1;
+    const Bits smallest = 1;
     T moved, first;
     memcpy(&moved, &bits, sizeof moved);
-    memcpy(&first, &least, sizeof first);
+    memcpy(&first, &smallest, sizeof first);
     moved = x == 0 ? copysign(first, y) : moved;
     return x != x || y != y ? x + y : x == y ? y : moved;
 }
@@ -289,10 +289,10 @@ struct NextAfter : Taking2 {
 template <bool SINGLE> struct Hypot : Taking2 {
     template <class V> V operator()(V x, V y) const {
         const V a = abs(x), b = abs(y), inf = splat<V>(__builtin_inf()), root = sqrt(a * a + b * b);
-        if (SINGLE) return pick((a == inf) | (b == inf), inf, root);
-        const V most = pick(a > b, a, b);
-        if (__builtin_expect(any((most > splat<V>(1e150)) | (most < splat<V>(1e-140)) | (root != root)), 0))
-            return pick((a == inf) | (b == inf), inf, lanes_of(a, b, [](double u, double v) { return __builtin_hypot(u, v); }));
+        if (SINGLE) return select((a == inf) | (b == inf), inf, root);
+        const V largest = select(a > b, a, b);
+        if (__builtin_expect(any((largest > splat<V>(1e150)) | (largest < splat<V>(1e-140)) | (root != root)), 0))
+            return select((a == inf) | (b == inf), inf, lanes_of(a, b, [](double u, double v) { return __builtin_hypot(u, v); }));
         return root;
     }
 };
@@ -312,10 +312,10 @@ inline f64v power_of_two(f64v y) {                               // as a product
 struct LdExp : Taking2 {
     template <class V> V power(V y) const {
         const bool single = sizeof(typename Lanes<V>::T) == 4;
-        const V most = splat<V>(single ? 150 : 1030), least = splat<V>(single ? -160 : -1100), whole = rint(y);
+        const V largest = splat<V>(single ? 150 : 1030), smallest = splat<V>(single ? -160 : -1100), whole = rint(y);
         const auto odd = y != whole;                             // NaN too
-        V power = power_of_two(pick(whole > most, most, pick(whole > least, whole, least)));
-        if (any(odd)) power = pick(odd, exp2(y), power);
+        V power = power_of_two(select(whole > largest, largest, select(whole > smallest, whole, smallest)));
+        if (any(odd)) power = select(odd, exp2(y), power);
         return power;
     }
     template <class V> V operator()(V x, V y) const { return x * power(y); }
@@ -333,7 +333,7 @@ template <class T> bool ldexp_lines(const void* const* in, void* out, int64_t n,
 // sin(pi x) / (pi x)
 struct Sinc : Taking1 {
     template <class V> V operator()(V x) const {
-        const V angle = splat<V>(3.141592653589793) * pick(x == splat<V>(0), splat<V>(1e-20), x);
+        const V angle = splat<V>(3.141592653589793) * select(x == splat<V>(0), splat<V>(1e-20), x);
         return sin(angle) / angle;
     }
 };

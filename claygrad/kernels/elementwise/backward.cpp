@@ -14,7 +14,7 @@ template <class V> constexpr bool again = false;
 #endif
 
 // 1/2 near zero, where the output may be subnormal and has lost digits
-template <class V> V share_of(V x, V result) { return pick(abs(x) < splat<V>(1e-30), splat<V>(0.5), result / x); }
+template <class V> V share_of(V x, V result) { return select(abs(x) < splat<V>(1e-30), splat<V>(0.5), result / x); }
 
 struct SiluFrom : Taking3 {
     template <class V> V operator()(V g, V x, V result) const {

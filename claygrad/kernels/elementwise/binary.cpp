@@ -32,26 +32,26 @@ CLAY_BACKWARD(AbsBackward, Cheap, x, (g * Sign{}(x)))
 CLAY_BACKWARD(AtanBackward, Cheap, x, g / (x * x + CLAY_NUMBER(1)))
 CLAY_BACKWARD(ErfBackward, Costly, x, g * exp(-x * x) * CLAY_NUMBER(2 * SQRT_HALF * SQRT_2_OVER_PI))
 CLAY_BACKWARD(LogSigmoidBackward, Costly, x, g / sigmoid_divisor(-x))
-CLAY_BACKWARD(SeluBackward, Costly, x, pick(x > CLAY_NUMBER(0), g * CLAY_NUMBER(SELU_SCALE),
+CLAY_BACKWARD(SeluBackward, Costly, x, select(x > CLAY_NUMBER(0), g * CLAY_NUMBER(SELU_SCALE),
                                             g * (exp(x) * CLAY_NUMBER(SELU_ALPHA * SELU_SCALE))))
-CLAY_BACKWARD(HardSigmoidBackward, Cheap, x, pick((x > CLAY_NUMBER(-3)) & (x < CLAY_NUMBER(3)), g / CLAY_NUMBER(6),
+CLAY_BACKWARD(HardSigmoidBackward, Cheap, x, select((x > CLAY_NUMBER(-3)) & (x < CLAY_NUMBER(3)), g / CLAY_NUMBER(6),
                                                   CLAY_NUMBER(0)))
-CLAY_BACKWARD(HardSwishBackward, Cheap, x, pick(x <= CLAY_NUMBER(-3), CLAY_NUMBER(0),
-                                                pick(x >= CLAY_NUMBER(3), g,
+CLAY_BACKWARD(HardSwishBackward, Cheap, x, select(x <= CLAY_NUMBER(-3), CLAY_NUMBER(0),
+                                                select(x >= CLAY_NUMBER(3), g,
                                                      g * (x / CLAY_NUMBER(3) + CLAY_NUMBER(0.5)))))
 
 // mish backward: tanh(log(1 + e)) + x * e / (1 + e) * (1 - its square); x * 0 propagates NaN
 struct MishBackward : Costly {
     template <class V> V operator()(V g, V x) const {
-        V one = splat<V>(1), low = pick(x > splat<V>(40), splat<V>(40), x), e = exp(low), n = e * (e + splat<V>(2));
+        V one = splat<V>(1), low = select(x > splat<V>(40), splat<V>(40), x), e = exp(low), n = e * (e + splat<V>(2));
         V d = one / (n + splat<V>(2));
         return g * (n * d + splat<V>(4) * low * (e * d) * ((one + e) * d) + x * splat<V>(0));
     }
 };
 
 // prelu, and the gradient of its weight
-CLAY_BINARY(Prelu, Cheap, pick(x > CLAY_NUMBER(0), x, y * x))
-CLAY_BACKWARD(PreluToWeight, Cheap, x, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(0), g * x))
+CLAY_BINARY(Prelu, Cheap, select(x > CLAY_NUMBER(0), x, y * x))
+CLAY_BACKWARD(PreluToWeight, Cheap, x, select(x > CLAY_NUMBER(0), CLAY_NUMBER(0), g * x))
 CLAY_BINARY(Glu, Costly, times_sigmoid(x, y))
 
 template <class T> struct BinaryJob {
@@ -79,7 +79,7 @@ template <class F, class T, bool X, bool Y> void binary_range(void* data, int64_
 }
 
 // Integers and bools: scalar code, which the compiler vectorises.
-template <class F, class T, bool X, bool Y> void plain_range(void* data, int64_t begin, int64_t end) {
+template <class F, class T, bool X, bool Y> void scalar_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(BinaryJob<T>*)data;
     const T *x = job.x, *y = job.y;
     T* out = job.out_n;
@@ -102,8 +102,8 @@ template <class F, class T> void binary(const void* x, const void* y, void* out_
 }
 
 template <class F, class T> void plain(const void* x, const void* y, void* out_n, int64_t n, int mode) {
-    run<T>(x, y, out_n, n, CHEAP, mode == 0 ? plain_range<F, T, true, true>
-                                : mode == 1 ? plain_range<F, T, true, false> : plain_range<F, T, false, true>);
+    run<T>(x, y, out_n, n, CHEAP, mode == 0 ? scalar_range<F, T, true, true>
+                                : mode == 1 ? scalar_range<F, T, true, false> : scalar_range<F, T, false, true>);
 }
 
 // Integers wrap around: computed as unsigned, at least as wide as int (C++ would promote narrower ones to signed int).

@@ -25,7 +25,7 @@ CLAY_BINARY(Minimum, Cheap, minimum(x, y))
 
 CLAY_BACKWARD(TanhBackward, Cheap, out, g * (CLAY_NUMBER(1) - out * out))
 CLAY_BACKWARD(SigmoidBackward, Cheap, out, g * (CLAY_NUMBER(1) - out) * out)
-CLAY_BACKWARD(ReluBackward, Cheap, out, pick(out <= CLAY_NUMBER(0), CLAY_NUMBER(0), g))
+CLAY_BACKWARD(ReluBackward, Cheap, out, select(out <= CLAY_NUMBER(0), CLAY_NUMBER(0), g))
 
 }  // namespace CLAY_ISA
 }  // namespace clay

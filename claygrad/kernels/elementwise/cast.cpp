@@ -23,7 +23,7 @@ template <class To> struct Into {
         return (To)(typename Whole<From, narrows>::type)x;
     }
     static To make(Bool x) { return (To)(x.bits != 0); }
-    static To make(Brain x) { return (To)(float)x; }
+    static To make(Bf16 x) { return (To)(float)x; }
     static To make(Half x) { return (To)(float)x; }
 };
 
@@ -36,9 +36,9 @@ template <class T> struct Into<Complex<T>> {
     template <class From> static Complex<T> make(Complex<From> x) { return {(T)x.re, (T)x.im}; }
 };
 
-template <> struct Into<Brain> {
-    template <class From> static Brain make(From x) { return make((float)x); }
-    static Brain make(float x) { return brain_of(x); }
+template <> struct Into<Bf16> {
+    template <class From> static Bf16 make(From x) { return make((float)x); }
+    static Bf16 make(float x) { return bf16_of(x); }
 };
 
 template <> struct Into<Half> {
@@ -71,24 +71,24 @@ inline __m256i rounded(__m256 x) {
     const __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     return _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
 }
-template <> void cast_line<float, Brain>(const float* x, Brain* out, int64_t n) {
+template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) {
     int64_t i = 0;
     for (; i + 16 <= n; i += 16) {
         const __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(x + i + 8);
         if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)), 0)) {
-            for (int64_t k = i; k < i + 16; k++) out[k] = Into<Brain>::make(x[k]);
+            for (int64_t k = i; k < i + 16; k++) out[k] = Into<Bf16>::make(x[k]);
             continue;
         }
         const __m256i both = _mm256_packus_epi32(rounded(a), rounded(b));           // quarters of a and b alternate
         _mm256_storeu_si256((__m256i*)(out + i), _mm256_permute4x64_epi64(both, 0xd8));
     }
-    for (; i < n; i++) out[i] = Into<Brain>::make(x[i]);
+    for (; i < n; i++) out[i] = Into<Bf16>::make(x[i]);
 }
 #endif
 
 // Half types are cast in blocks, via float.
 template <class A, class B> constexpr bool same = std::is_same<A, B>::value;
-template <class T> constexpr bool is_half = same<T, Half> || same<T, Brain>;
+template <class T> constexpr bool is_half = same<T, Half> || same<T, Bf16>;
 template <class From, class To>
 constexpr bool by_float = (is_half<From> && !same<To, float>) || (is_half<To> && !same<From, float>);
 
@@ -96,11 +96,11 @@ template <class From, class To> void cast_range(void* data, int64_t begin, int64
     const auto& job = *(const CastJob<From, To>*)data;
     if constexpr (by_float<From, To>) {
         constexpr int64_t SOME = 512;
-        alignas(64) float made[SOME];
+        alignas(64) float result[SOME];
         for (int64_t i = begin; i < end; i += SOME) {
             const int64_t n = end - i < SOME ? end - i : SOME;
-            cast_line<From, float>(job.x + i, made, n);
-            cast_line<float, To>(made, job.out + i, n);
+            cast_line<From, float>(job.x + i, result, n);
+            cast_line<float, To>(result, job.out + i, n);
         }
     } else {
         cast_line<From, To>(job.x + begin, job.out + begin, end - begin);
@@ -115,24 +115,24 @@ template <class From, class To> void cast(const void* x, void* out, int64_t n) {
 
 #define TO(name, To, code, From) {name, code, (void*)cast<From, To>}
 #define TO_FLOATS(code, From) TO("float32", float, code, From), TO("float64", double, code, From)
-#define TO_HALVES(code, From) TO("float16", Half, code, From), TO("bfloat16", Brain, code, From)
+#define TO_HALF_TYPES(code, From) TO("float16", Half, code, From), TO("bfloat16", Bf16, code, From)
 #define TO_NARROW(code, From) TO("uint8", uint8_t, code, From), TO("int8", int8_t, code, From), TO("int16", int16_t, code, From)
 #define TO_INTS(code, From) TO("int64", int64_t, code, From), TO("int32", int32_t, code, From), TO_NARROW(code, From)
 #define TO_BOOL(code, From) TO("bool", Bool, code, From)
 #define TO_COMPLEX(code, From) TO("complex64", Complex<float>, code, From), TO("complex128", Complex<double>, code, From)
-#define FROM_INT(code, From) TO_FLOATS(code, From), TO_HALVES(code, From), TO_BOOL(code, From)
+#define FROM_INT(code, From) TO_FLOATS(code, From), TO_HALF_TYPES(code, From), TO_BOOL(code, From)
 
 }  // namespace
 
 const Kernel cast_kernels[] = {
-    TO("float64", double, F32, float), TO("float32", float, F64, double), TO_HALVES(F32, float), TO_HALVES(F64, double),
+    TO("float64", double, F32, float), TO("float32", float, F64, double), TO_HALF_TYPES(F32, float), TO_HALF_TYPES(F64, double),
     TO_BOOL(F32, float), TO_BOOL(F64, double), TO_INTS(F32, float), TO_INTS(F64, double),
-    TO_FLOATS(F16, Half), TO_FLOATS(BF16, Brain), TO("bfloat16", Brain, F16, Half), TO("float16", Half, BF16, Brain),
-    TO_BOOL(F16, Half), TO_BOOL(BF16, Brain), TO_INTS(F16, Half), TO_INTS(BF16, Brain),
+    TO_FLOATS(F16, Half), TO_FLOATS(BF16, Bf16), TO("bfloat16", Bf16, F16, Half), TO("float16", Half, BF16, Bf16),
+    TO_BOOL(F16, Half), TO_BOOL(BF16, Bf16), TO_INTS(F16, Half), TO_INTS(BF16, Bf16),
     FROM_INT(I64, int64_t), TO("int32", int32_t, I64, int64_t), TO_NARROW(I64, int64_t),
     FROM_INT(I32, int32_t), TO("int64", int64_t, I32, int32_t), TO_NARROW(I32, int32_t),
     FROM_INT(I16, int16_t), TO_INTS(I16, int16_t), FROM_INT(I8, int8_t), TO_INTS(I8, int8_t),
-    FROM_INT(U8, uint8_t), TO_INTS(U8, uint8_t), TO_FLOATS(BOOL, Bool), TO_HALVES(BOOL, Bool), TO_INTS(BOOL, Bool),
+    FROM_INT(U8, uint8_t), TO_INTS(U8, uint8_t), TO_FLOATS(BOOL, Bool), TO_HALF_TYPES(BOOL, Bool), TO_INTS(BOOL, Bool),
     TO_COMPLEX(F32, float), TO_COMPLEX(F64, double), TO_COMPLEX(I64, int64_t),
     TO("complex128", Complex<double>, C64, Complex<float>), TO("complex64", Complex<float>, C128, Complex<double>),
 };

@@ -53,16 +53,16 @@ template <class F, class T, class To> bool each_parts(const void* const* in, voi
         }
         const V a = load<V>(re), b = load<V>(im);
         if (F::template plain<T>(a, b)) {
-            const C<V> made = F::of(a, b);
-            store<V>(re, made.re), store<V>(im, made.im);
+            const C<V> result = F::of(a, b);
+            store<V>(re, result.re), store<V>(im, result.im);
             if (m == W)
                 for (int j = 0; j < W; j++) put_number(out + i + j, re[j], im[j]);
             else
                 for (int64_t j = 0; j < m; j++) put_number(out + i + j, re[j], im[j]);
         } else {
             for (int64_t j = 0; j < m; j++) {
-                const C<T> made = F::one(z[i + j]);
-                put_number(out + i + j, made.re, made.im);
+                const C<T> result = F::one(z[i + j]);
+                put_number(out + i + j, result.re, result.im);
             }
         }
     }
@@ -115,7 +115,7 @@ struct Sqrt {
     template <class T, class V> static bool plain(V a, V b) { return finite(a, b) && within(a * a + b * b, 1e-280, 1e280); }
     template <class V> static C<V> of(V a, V b) {
         const V zero = splat<V>(0), half = splat<V>(0.5), large = sqrt((sqrt(a * a + b * b) + abs(a)) * half), small = abs(b) * half / large;
-        return {pick(a < zero, small, large), copysign(pick(a < zero, large, small), b)};
+        return {select(a < zero, small, large), copysign(select(a < zero, large, small), b)};
     }
     LIBRARY(sqrt)
 };
@@ -168,8 +168,8 @@ struct Reciprocal : Taking1 {
     C<double> operator()(C<double> z) const { return inverse_of(z); }
     C<float> operator()(C<float> z) const {
         const double a = z.re, b = z.im, inverse = 1 / (a * a + b * b);
-        const C<float> made{(float)(a * inverse), (float)(-b * inverse)};
-        return made.re - made.re == 0 && made.im - made.im == 0 ? made : inverse_of(z);
+        const C<float> out{(float)(a * inverse), (float)(-b * inverse)};
+        return out.re - out.re == 0 && out.im - out.im == 0 ? out : inverse_of(z);
     }
 };
 struct Square : Taking1 { template <class T> C<T> operator()(C<T> z) const { return Mul{}(z, z); } };
@@ -190,10 +190,10 @@ struct Pow : Taking2 {
         }
         if (x.re == 0 && x.im == 0) return y.re > 0 ? C<T>{0, 0} : C<T>{(T)__builtin_nan(""), (T)__builtin_nan("")};
         if (y.im == 0 && y.re == rint(y.re) && abs(y.re) < 100) {
-            C<T> power = x, made{1, 0};
+            C<T> power = x, out{1, 0};
             for (int n = (int)abs(y.re); n; n >>= 1, power = times(power, power))
-                if (n & 1) made = times(made, power);
-            return y.re < 0 ? quotient(C<T>{1, 0}, made) : made;
+                if (n & 1) out = times(out, power);
+            return y.re < 0 ? quotient(C<T>{1, 0}, out) : out;
         }
         return library(x, y);
     }
@@ -215,7 +215,7 @@ struct Ne : Taking2 { template <class T> bool operator()(C<T> x, C<T> y) const {
 struct IsNan : Taking1 { template <class T> bool operator()(C<T> z) const { return z.re != z.re || z.im != z.im; } };
 struct IsFinite : Taking1 { template <class T> bool operator()(C<T> z) const { return z.re - z.re == 0 && z.im - z.im == 0; } };
 
-#define MADE(name, F)                                                                              \
+#define FROM_REAL(name, F)                                                                              \
     {name, F32, (void*)each_number<F, float, C<float>>, C64, DEAR},                                \
     {name, F64, (void*)each_number<F, double, C<double>>, C128, DEAR}
 #define REAL(name, F)                                                                              \
@@ -234,7 +234,7 @@ struct IsFinite : Taking1 { template <class T> bool operator()(C<T> z) const { r
 }  // namespace
 
 const Kernel complex_kernels[] = {
-    MADE("complex", Join), MADE("polar", Polar), REAL("abs", Abs),
+    FROM_REAL("complex", Join), FROM_REAL("polar", Polar), REAL("abs", Abs),
     {"angle", C64, (void*)each_parts<Angle, float, float>, F32, DEAR}, {"angle", C128, (void*)each_parts<Angle, double, double>, F64, DEAR},
     BY_PARTS("exp", Exp), BY_PARTS("log", Log), BY_PARTS("sqrt", Sqrt), BY_PARTS("sin", Sin), BY_PARTS("cos", Cos), BY_PARTS("tan", Tan),
     BY_PARTS("sinh", Sinh), BY_PARTS("cosh", Cosh), BY_PARTS("tanh", Tanh), BY_PARTS("asin", Asin), BY_PARTS("acos", Acos),

@@ -18,13 +18,13 @@ template <class F> struct OfTwo : Taking2 {
 }  // namespace
 
 const Kernel half_kernels[] = {
-    CLAY_HALVES("add", OfTwo<Add>), CLAY_HALVES("sub", OfTwo<Sub>), CLAY_HALVES("mul", OfTwo<Mul>), CLAY_HALVES("div", OfTwo<Div>),
-    CLAY_HALVES("maximum", OfTwo<Maximum>), CLAY_HALVES("minimum", OfTwo<Minimum>), CLAY_HALVES("tanh_backward", OfTwo<TanhBackward>),
-    CLAY_HALVES("sigmoid_backward", OfTwo<SigmoidBackward>), CLAY_HALVES("relu_backward", OfTwo<ReluBackward>),
-    CLAY_HALVES("square", Of<Square>), CLAY_HALVES("sqrt", Of<Sqrt>), CLAY_HALVES("rsqrt", Of<Rsqrt>), CLAY_HALVES("reciprocal", Of<Reciprocal>),
-    CLAY_HALVES("floor", Of<Floor>), CLAY_HALVES("ceil", Of<Ceil>), CLAY_HALVES("round", Of<Round>), CLAY_HALVES("trunc", Of<Trunc>),
-    CLAY_HALVES("sign", Of<Sign>), CLAY_HALVES("sgn", Of<Sign>), CLAY_HALVES("relu", Of<Relu>), CLAY_HALVES("leaky_relu", Of<LeakyRelu>),
-    CLAY_HALVES("clamp", Of<Clamp>), CLAY_HALVES("threshold", Of<Threshold>),
+    CLAY_HALF_TYPES("add", OfTwo<Add>), CLAY_HALF_TYPES("sub", OfTwo<Sub>), CLAY_HALF_TYPES("mul", OfTwo<Mul>), CLAY_HALF_TYPES("div", OfTwo<Div>),
+    CLAY_HALF_TYPES("maximum", OfTwo<Maximum>), CLAY_HALF_TYPES("minimum", OfTwo<Minimum>), CLAY_HALF_TYPES("tanh_backward", OfTwo<TanhBackward>),
+    CLAY_HALF_TYPES("sigmoid_backward", OfTwo<SigmoidBackward>), CLAY_HALF_TYPES("relu_backward", OfTwo<ReluBackward>),
+    CLAY_HALF_TYPES("square", Of<Square>), CLAY_HALF_TYPES("sqrt", Of<Sqrt>), CLAY_HALF_TYPES("rsqrt", Of<Rsqrt>), CLAY_HALF_TYPES("reciprocal", Of<Reciprocal>),
+    CLAY_HALF_TYPES("floor", Of<Floor>), CLAY_HALF_TYPES("ceil", Of<Ceil>), CLAY_HALF_TYPES("round", Of<Round>), CLAY_HALF_TYPES("trunc", Of<Trunc>),
+    CLAY_HALF_TYPES("sign", Of<Sign>), CLAY_HALF_TYPES("sgn", Of<Sign>), CLAY_HALF_TYPES("relu", Of<Relu>), CLAY_HALF_TYPES("leaky_relu", Of<LeakyRelu>),
+    CLAY_HALF_TYPES("clamp", Of<Clamp>), CLAY_HALF_TYPES("threshold", Of<Threshold>),
 };
 CLAY_COUNT(half)
 

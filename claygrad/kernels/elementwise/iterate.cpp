@@ -94,7 +94,7 @@ bool call(const EachPlan& plan, const void* const* in, void* out, int64_t n, uns
 }
 
 struct Block {
-    alignas(64) char made[ROOM];         // in the compute type
+    alignas(64) char converted[ROOM];         // in the compute type
     alignas(64) char raw[ROOM];          // in the operand's type
 };
 
@@ -106,16 +106,16 @@ const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& st
         const char* from = x.data + start.of(x.steps, plan.ndim);
         if (step == x.size || n == 1) {
             if (!x.cast) return from;
-            x.cast(from, block.made, n);
-            return block.made;
+            x.cast(from, block.converted, n);
+            return block.converted;
         }
         if (step == 0) {
             if (x.cast) x.cast(from, block.raw, 1);
-            gather(x.cast ? block.raw : from, 0, block.made, n, plan.size);
-            return block.made;
+            gather(x.cast ? block.raw : from, 0, block.converted, n, plan.size);
+            return block.converted;
         }
     }
-    char* to = x.cast ? block.raw : block.made;
+    char* to = x.cast ? block.raw : block.converted;
     Place place = start;
     for (int64_t done = 0, count; done < n; done += count) {
         const int64_t line = plan.shape[last], rest = line - place.at[last];
@@ -132,17 +132,17 @@ const void* block_of(const EachPlan& plan, const EachOperand& x, const Place& st
         gather(from, step, to + done * x.size, count, x.size);
         place.advance(plan, last, count);
     }
-    if (x.cast) x.cast(block.raw, block.made, n);
-    return block.made;
+    if (x.cast) x.cast(block.raw, block.converted, n);
+    return block.converted;
 }
 
 // The element of an operand that is broadcast along a row, in the form its kernel takes
 struct One {
-    alignas(16) char made[16];
+    alignas(16) char out[16];
     const void* of(const EachOperand& x, const char* from) {
         if (!x.alone) return from;
-        x.alone(from, made, 1);
-        return made;
+        x.alone(from, out, 1);
+        return out;
     }
 };
 
@@ -196,22 +196,22 @@ void part(void* data, int64_t begin, int64_t end) {
         return;
     }
     Block blocks[4];
-    alignas(64) char made[ROOM], kept[ROOM];
-    int64_t most = plan.size > plan.made_size ? plan.size : plan.made_size;
+    alignas(64) char result[ROOM], kept[ROOM];
+    int64_t largest = plan.size > plan.computed_size ? plan.size : plan.computed_size;
     for (int k = 0; k < plan.operands; k++)
-        if (plan.in[k].size > most) most = plan.in[k].size;
-    most = ROOM / (plan.out_size > most ? plan.out_size : most);
+        if (plan.in[k].size > largest) largest = plan.in[k].size;
+    largest = ROOM / (plan.out_size > largest ? plan.out_size : largest);
     const int last = plan.ndim - 1;
     const int64_t line = plan.shape[last];
     for (int k = 0; k < plan.operands; k++) {
         if (!same[k] || lines) continue;
         const EachOperand& x = plan.in[k];
         if (x.cast) x.cast(x.data, blocks[k].raw, 1);
-        gather(x.cast ? blocks[k].raw : x.data, 0, blocks[k].made, most < end - begin ? most : end - begin, plan.size);
+        gather(x.cast ? blocks[k].raw : x.data, 0, blocks[k].converted, largest < end - begin ? largest : end - begin, plan.size);
     }
     Place place(plan, begin);
     for (int64_t i = begin, n; i < end; i += n) {
-        n = most < end - i ? most : end - i;
+        n = largest < end - i ? largest : end - i;
         const int64_t left = line - place.at[last];
         if (line >= LONG_LINE && left < n) n = left;
         // Along a row a kernel may take single elements; those of the family "binary" for one operand only.
@@ -223,15 +223,15 @@ void part(void* data, int64_t begin, int64_t end) {
             if (everywhere >> k & 1) continue;
             in[k] = ones >> k & 1 ? one[k].of(x, x.data + place.of(x.steps, plan.ndim))
                     : run[k] ? x.data + i * plan.size
-                    : same[k] ? blocks[k].made : block_of(plan, x, place, n, blocks[k]);
+                    : same[k] ? blocks[k].converted : block_of(plan, x, place, n, blocks[k]);
         }
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        if (!call(plan, in, plan.cast ? made : to, n, ones)) {
+        if (!call(plan, in, plan.cast ? result : to, n, ones)) {
             job.refused = true;
             return;
         }
-        if (plan.cast) plan.cast(made, to, n);
+        if (plan.cast) plan.cast(result, to, n);
         if (!whole) spread(plan, place, kept, n);
         if (n <= left) place.advance(plan, last, n);
         else place = Place(plan, i + n);
@@ -246,18 +246,18 @@ template <class T, class Bits, int DIGITS, int BIAS> struct Split {
 
     static void part(void* data, int64_t begin, int64_t end) {
         const Split& job = *(const Split*)data;
-        constexpr Bits least = (Bits)1 << DIGITS, sign = (Bits)1 << (8 * sizeof(T) - 1), infinite = sign - least;
+        constexpr Bits smallest = (Bits)1 << DIGITS, sign = (Bits)1 << (8 * sizeof(T) - 1), infinite = sign - smallest;
         const T up = (T)((Bits)1 << DIGITS);
         for (int64_t i = begin; i < end; i++) {
             const T x = job.x[i];
             Bits bits, raised;
             memcpy(&bits, &x, sizeof bits);
             const Bits size = bits & ~sign;
-            const bool small = size < least, plain = size != 0 && size < infinite;
+            const bool small = size < smallest, plain = size != 0 && size < infinite;
             const T more = small ? x * up : x;
             memcpy(&raised, &more, sizeof raised);
             const int32_t power = (int32_t)((raised & ~sign) >> DIGITS) - BIAS - (small ? DIGITS : 0);
-            const Bits part = plain ? (raised & (sign | (least - 1))) | ((Bits)BIAS << DIGITS) : bits;
+            const Bits part = plain ? (raised & (sign | (smallest - 1))) | ((Bits)BIAS << DIGITS) : bits;
             memcpy(job.mantissa + i, &part, sizeof part);
             job.exponent[i] = plain ? power : 0;
         }
@@ -282,7 +282,7 @@ void join_axes(EachPlan& plan) {
 }
 
 // Whether every operand is broadcast along the rows of the result
-bool alike_along_lines(const EachPlan& plan) {
+bool uniform_along_lines(const EachPlan& plan) {
     for (int k = 0; k < plan.operands; k++)
         if (plan.in[k].steps[plan.ndim - 1]) return false;
     return !plan.apart && plan.shape[plan.ndim - 1] > 4;
@@ -307,12 +307,12 @@ bool by_lines(EachPlan& plan, int64_t n) {
     alignas(64) char small[ROOM];
     plan.out = bytes <= ROOM ? small : (char*)pool_alloc(bytes);
     if (!plan.out) return false;
-    const bool made = run_each(plan);
+    const bool result = run_each(plan);
     job.values = plan.out;
-    if (made && count == 1) fill_elements(job.out, job.values, job.length, job.size);
-    else if (made) parallel_for(count, CHEAP_ROWS / job.length + 1, Lines::part, &job);
+    if (result && count == 1) fill_elements(job.out, job.values, job.length, job.size);
+    else if (result) parallel_for(count, CHEAP_ROWS / job.length + 1, Lines::part, &job);
     if (plan.out != small) pool_free(plan.out, bytes);
-    return made;
+    return result;
 }
 
 }  // namespace
@@ -332,7 +332,7 @@ bool run_each(EachPlan& plan) {
     join_axes(plan);
     int64_t n = 1;
     for (int d = 0; d < plan.ndim; d++) n *= plan.shape[d];
-    if (alike_along_lines(plan)) return by_lines(plan, n);
+    if (uniform_along_lines(plan)) return by_lines(plan, n);
     Job job{plan, false};
     if (n < 2 * plan.grain) part(&job, 0, n);
     else parallel_for(n, plan.grain, part, &job);

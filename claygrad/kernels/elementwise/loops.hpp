@@ -13,7 +13,7 @@ namespace CLAY_ISA {
 // Half types are computed as floats.
 template <class T> struct Computed { using type = T; };
 template <> struct Computed<Half> { using type = float; };
-template <> struct Computed<Brain> { using type = float; };
+template <> struct Computed<Bf16> { using type = float; };
 template <class V, class T> V get_any(const T* p, int64_t n) {
     if constexpr (sizeof(T) == 2) return get_half<V>(p, n);
     else return get<V>(p, n);
@@ -140,9 +140,9 @@ struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
 #define CLAY_VECTORS(name, F, grain) \
     {name, F32, (void*)each_vector<F, float>, -1, grain, false, true}, {name, F64, (void*)each_vector<F, double>, -1, grain, false, true}
 // And for half types, where the function costs less than casting blocks
-#define CLAY_HALVES(name, F) \
-    {name, F16, (void*)each_vector<F, Half>, -1, CHEAP, false, true}, {name, BF16, (void*)each_vector<F, Brain>, -1, CHEAP, false, true}
-#define CLAY_CHEAP(name, F) CLAY_VECTORS(name, F, CHEAP), CLAY_HALVES(name, F)
+#define CLAY_HALF_TYPES(name, F) \
+    {name, F16, (void*)each_vector<F, Half>, -1, CHEAP, false, true}, {name, BF16, (void*)each_vector<F, Bf16>, -1, CHEAP, false, true}
+#define CLAY_CHEAP(name, F) CLAY_VECTORS(name, F, CHEAP), CLAY_HALF_TYPES(name, F)
 #define CLAY_NUMBERS(name, F, grain) \
     {name, F32, (void*)each_number<F, float, float>, -1, grain}, {name, F64, (void*)each_number<F, double, double>, -1, grain}
 #define CLAY_WIDE(name, F, grain) \

@@ -22,21 +22,21 @@ namespace {
         template <class V> V operator()(V a, V b, V c) const { return expression; }  \
     };
 
-CLAY_TWO(LeakyReluBackward, Cheap, g, x, pick(x > CLAY_NUMBER(0), g, g * CLAY_NUMBER(p)))
-CLAY_TWO(EluBackward, Costly, g, x, pick(x > CLAY_NUMBER(0), g, g * (CLAY_NUMBER(p) * exp(x))))
-CLAY_TWO(CeluBackward, Costly, g, x, pick(x > CLAY_NUMBER(0), g, g * exp(x * CLAY_NUMBER(1 / p))))
+CLAY_TWO(LeakyReluBackward, Cheap, g, x, select(x > CLAY_NUMBER(0), g, g * CLAY_NUMBER(p)))
+CLAY_TWO(EluBackward, Costly, g, x, select(x > CLAY_NUMBER(0), g, g * (CLAY_NUMBER(p) * exp(x))))
+CLAY_TWO(CeluBackward, Costly, g, x, select(x > CLAY_NUMBER(0), g, g * exp(x * CLAY_NUMBER(1 / p))))
 CLAY_TWO(SoftplusBackward, Costly, g, x,
-         pick(x * CLAY_NUMBER(p) > CLAY_NUMBER(q), g, g / sigmoid_divisor(x * CLAY_NUMBER(p))))
-CLAY_TWO(InsideBackward, Cheap, g, x, pick((x <= CLAY_NUMBER(p)) | (x >= CLAY_NUMBER(q)), CLAY_NUMBER(0), g))
-CLAY_TWO(OutsideBackward, Cheap, g, x, pick((x >= CLAY_NUMBER(-p)) & (x <= CLAY_NUMBER(p)), CLAY_NUMBER(0), g))
-CLAY_TWO(ThresholdBackward, Cheap, g, x, pick(x <= CLAY_NUMBER(p), CLAY_NUMBER(0), g))
+         select(x * CLAY_NUMBER(p) > CLAY_NUMBER(q), g, g / sigmoid_divisor(x * CLAY_NUMBER(p))))
+CLAY_TWO(InsideBackward, Cheap, g, x, select((x <= CLAY_NUMBER(p)) | (x >= CLAY_NUMBER(q)), CLAY_NUMBER(0), g))
+CLAY_TWO(OutsideBackward, Cheap, g, x, select((x >= CLAY_NUMBER(-p)) & (x <= CLAY_NUMBER(p)), CLAY_NUMBER(0), g))
+CLAY_TWO(ThresholdBackward, Cheap, g, x, select(x <= CLAY_NUMBER(p), CLAY_NUMBER(0), g))
 CLAY_TWO(PowBackward, Costly, g, x, g * (CLAY_NUMBER(p) * pow(x, CLAY_NUMBER(p - 1))))
 CLAY_TWO(SquareBackward, Cheap, g, x, g * (CLAY_NUMBER(2) * x))
 CLAY_TWO(CubeBackward, Cheap, g, x, g * (CLAY_NUMBER(3) * (x * x)))
 CLAY_TWO(RootBackward, Cheap, g, x, g * (CLAY_NUMBER(0.5) * (CLAY_NUMBER(1) / sqrt(x))))
 CLAY_TWO(ReciprocalBackward, Cheap, g, x, g * (CLAY_NUMBER(-1) * (CLAY_NUMBER(1) / (x * x))))
 CLAY_TWO(ThreeHalvesBackward, Cheap, g, x, g * (CLAY_NUMBER(1.5) * sqrt(x)))
-CLAY_THREE(PreluToInput, Cheap, g, x, weight, pick(x > CLAY_NUMBER(0), g, g * weight))
+CLAY_THREE(PreluToInput, Cheap, g, x, weight, select(x > CLAY_NUMBER(0), g, g * weight))
 
 // Losses of x and target y, and their gradient in x times g
 CLAY_TWO(Squared, Cheap, x, y, (x - y) * (x - y))
@@ -45,7 +45,7 @@ struct Smooth : Cheap {
     static constexpr int operands = 2;
     template <class V> V operator()(V x, V y, V) const {
         const V size = abs(x - y);
-        return pick(size < splat<V>(p), size * size * splat<V>(0.5 / p), size - splat<V>(0.5 * p));
+        return select(size < splat<V>(p), size * size * splat<V>(0.5 / p), size - splat<V>(0.5 * p));
     }
 };
 CLAY_THREE(SmoothBackward, Cheap, g, x, y, (Clamp{{-1, 1}}((x - y) / CLAY_NUMBER(p)) * g))
@@ -53,7 +53,7 @@ struct Huber : Cheap {
     static constexpr int operands = 2;
     template <class V> V operator()(V x, V y, V) const {
         const V size = abs(x - y);
-        return pick(size <= splat<V>(p), splat<V>(0.5) * size * size, splat<V>(p) * (size - splat<V>(0.5 * p)));
+        return select(size <= splat<V>(p), splat<V>(0.5) * size * size, splat<V>(p) * (size - splat<V>(0.5 * p)));
     }
 };
 CLAY_THREE(HuberBackward, Cheap, g, x, y, (Clamp{{-p, p}}(x - y) * g))

@@ -35,7 +35,7 @@ struct EachPlan {
     char* out;
     bool apart;                          // the result is not contiguous; its strides in bytes
     int64_t out_steps[64];
-    int64_t size, made_size, out_size;   // bytes of an element: compute type, computed result, stored result
+    int64_t size, computed_size, out_size;   // bytes of an element: compute type, computed result, stored result
     void (*cast)(const void*, void*, int64_t);      // from the computed type to the stored type; null if they are the same
     int64_t grain;                       // min elements per thread
 };

@@ -70,7 +70,7 @@ struct SignInt { template <class T> T operator()(T x) const { return (T)((x > 0)
 struct SquareInt { template <class T> T operator()(T x) const { return (T)((uint64_t)x * (uint64_t)x); } };
 struct NotBool { uint8_t operator()(uint8_t x) const { return !x; } };
 
-template <class F, class T> void plain_range(void* data, int64_t begin, int64_t end) {
+template <class F, class T> void scalar_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(UnaryJob<F, T>*)data;
     const T* x = job.x_n;
     T* out = job.out_n;
@@ -81,8 +81,8 @@ template <class F, class T> void plain_range(void* data, int64_t begin, int64_t 
 
 template <class F, class T> void plain(const void* x_n, void* out_n, int64_t n, double, double) {
     UnaryJob<F, T> job{(const T*)x_n, (T*)out_n, F{}};
-    if (n < 2 * CHEAP) plain_range<F, T>(&job, 0, n);
-    else parallel_for(n, CHEAP, plain_range<F, T>, &job);
+    if (n < 2 * CHEAP) scalar_range<F, T>(&job, 0, n);
+    else parallel_for(n, CHEAP, scalar_range<F, T>, &job);
 }
 
 #define FLOATS(name, F) {name, F32, (void*)unary<F, float>}, {name, F64, (void*)unary<F, double>}

@@ -35,10 +35,10 @@ CLAY_UNARY(Ceil, Cheap, ceil(x))
 CLAY_UNARY(Round, Cheap, rint(x))
 CLAY_UNARY(Trunc, Cheap, trunc(x))
 // 0 for NaN, as torch
-CLAY_UNARY(Sign, Cheap, pick(x > CLAY_NUMBER(0), CLAY_NUMBER(1),
-                             pick(x < CLAY_NUMBER(0), CLAY_NUMBER(-1), CLAY_NUMBER(0))))
-CLAY_UNARY(Relu, Cheap, pick(x < CLAY_NUMBER(0), CLAY_NUMBER(0), x))
-CLAY_UNARY(LeakyRelu, Cheap, pick(x > CLAY_NUMBER(0), x, x * CLAY_NUMBER(p)))
+CLAY_UNARY(Sign, Cheap, select(x > CLAY_NUMBER(0), CLAY_NUMBER(1),
+                             select(x < CLAY_NUMBER(0), CLAY_NUMBER(-1), CLAY_NUMBER(0))))
+CLAY_UNARY(Relu, Cheap, select(x < CLAY_NUMBER(0), CLAY_NUMBER(0), x))
+CLAY_UNARY(LeakyRelu, Cheap, select(x > CLAY_NUMBER(0), x, x * CLAY_NUMBER(p)))
 CLAY_UNARY(AddScalar, Cheap, x + CLAY_NUMBER(p))
 CLAY_UNARY(MulScalar, Cheap, x * CLAY_NUMBER(p))
 
@@ -78,7 +78,7 @@ CLAY_UNARY(Erfc, Costly, erfc_finest(x))
 CLAY_UNARY(Pow, Costly, pow(x, CLAY_NUMBER(p)))
 CLAY_UNARY(Sigmoid, Costly, sigmoid(x))
 CLAY_UNARY(Silu, Costly, times_sigmoid(x, x))
-CLAY_UNARY(Elu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
+CLAY_UNARY(Elu, Costly, select(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(p), x))
 
 // softplus: log(1 + e**x), from a logarithm of at most 2
 template <class V> V log_of_exp_and_1(V x) {
@@ -87,24 +87,24 @@ template <class V> V log_of_exp_and_1(V x) {
 CLAY_UNARY(LogSigmoid, Costly, -log_of_exp_and_1(-x))
 
 constexpr double SELU_ALPHA = 1.6732632423543772848170429916717, SELU_SCALE = 1.0507009873554804934193349852946;
-CLAY_UNARY(Selu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(SELU_ALPHA * SELU_SCALE),
+CLAY_UNARY(Selu, Costly, select(x <= CLAY_NUMBER(0), expm1(x) * CLAY_NUMBER(SELU_ALPHA * SELU_SCALE),
                               x * CLAY_NUMBER(SELU_SCALE)))
-CLAY_UNARY(Celu, Costly, pick(x <= CLAY_NUMBER(0), expm1(x * CLAY_NUMBER(1 / p)) * CLAY_NUMBER(p), x))
+CLAY_UNARY(Celu, Costly, select(x <= CLAY_NUMBER(0), expm1(x * CLAY_NUMBER(1 / p)) * CLAY_NUMBER(p), x))
 
 // tanh(log(1 + e)) is n / (n + 2) with n = e * (e + 2). From 40 on it is 1, and n does not overflow.
 struct Mish : Costly {
     template <class V> V operator()(V x) const {
-        V e = exp(pick(x > splat<V>(40), splat<V>(40), x)), n = multiply_add(e, e, e + e);
+        V e = exp(select(x > splat<V>(40), splat<V>(40), x)), n = multiply_add(e, e, e + e);
         return x * (n / (n + splat<V>(2)));
     }
 };
 
 CLAY_UNARY(HardSigmoid, Cheap, minimum(maximum(x + CLAY_NUMBER(3), CLAY_NUMBER(0)), CLAY_NUMBER(6)) / CLAY_NUMBER(6))
 CLAY_UNARY(HardSwish, Cheap, x * minimum(maximum(x + CLAY_NUMBER(3), CLAY_NUMBER(0)), CLAY_NUMBER(6)) / CLAY_NUMBER(6))
-CLAY_UNARY(HardShrink, Cheap, pick((x >= CLAY_NUMBER(-p)) & (x <= CLAY_NUMBER(p)), CLAY_NUMBER(0), x))
-CLAY_UNARY(SoftShrink, Cheap, pick(x > CLAY_NUMBER(p), x - CLAY_NUMBER(p),
-                                   pick(x < CLAY_NUMBER(-p), x + CLAY_NUMBER(p), x * CLAY_NUMBER(0))))
-CLAY_UNARY(Threshold, Cheap, pick(x <= CLAY_NUMBER(p), CLAY_NUMBER(q), x))
+CLAY_UNARY(HardShrink, Cheap, select((x >= CLAY_NUMBER(-p)) & (x <= CLAY_NUMBER(p)), CLAY_NUMBER(0), x))
+CLAY_UNARY(SoftShrink, Cheap, select(x > CLAY_NUMBER(p), x - CLAY_NUMBER(p),
+                                   select(x < CLAY_NUMBER(-p), x + CLAY_NUMBER(p), x * CLAY_NUMBER(0))))
+CLAY_UNARY(Threshold, Cheap, select(x <= CLAY_NUMBER(p), CLAY_NUMBER(q), x))
 
 constexpr double SQRT_HALF = 0.70710678118654752440;      // 1/sqrt(2)
 constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
@@ -131,7 +131,7 @@ struct GeluTanh : Costly {
 struct Softplus : Costly {
     template <class V> V operator()(V x) const {
         V z = x * splat<V>(p);
-        return pick(z > splat<V>(q), x, log_of_exp_and_1(z) / splat<V>(p));
+        return select(z > splat<V>(q), x, log_of_exp_and_1(z) / splat<V>(p));
     }
 };
 

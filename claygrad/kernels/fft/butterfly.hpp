@@ -72,7 +72,7 @@ template <class V> CLAY_INLINE Complex<V> operator*(Complex<V> x, Complex<V> w) 
 }
 template <class V> CLAY_INLINE Complex<V> times_minus_i(Complex<V> x) { return {x.i, -x.r}; }
 // Times exp(-pi i / 4), without its factor sqrt(1/2)
-template <class V> CLAY_INLINE Complex<V> turned_eighth(Complex<V> x) { return {x.r + x.i, x.i - x.r}; }
+template <class V> CLAY_INLINE Complex<V> rotated_eighth(Complex<V> x) { return {x.r + x.i, x.i - x.r}; }
 
 constexpr double COS_8 = 0.70710678118654752440, COS_16 = 0.92387953251128675613, SIN_16 = 0.38268343236508977173;
 
@@ -106,7 +106,7 @@ template <> struct Points<8> {
         Complex<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
         Points<4>::transform(even);
         Points<4>::transform(odd);
-        const Complex<V> b = turned_eighth(odd[1]), d = turned_eighth(odd[3]);      // odd[3] is rotated by three eighths
+        const Complex<V> b = rotated_eighth(odd[1]), d = rotated_eighth(odd[3]);      // odd[3] is rotated by three eighths
         x[0] = even[0] + odd[0];
         x[4] = even[0] - odd[0];
         x[1] = {multiply_add(b.r, h, even[1].r), multiply_add(b.i, h, even[1].i)};
@@ -120,7 +120,7 @@ template <> struct Points<8> {
 
 template <> struct Points<16> {
     // Times exp(-2 pi i / 16 * (1 or 3)): cosine c and sine s
-    template <class V> CLAY_INLINE static Complex<V> turned(Complex<V> x, V c, V s) {
+    template <class V> CLAY_INLINE static Complex<V> rotated(Complex<V> x, V c, V s) {
         return {multiply_add(x.i, s, x.r * c), minus_multiply(x.r, s, x.i * c)};
     }
     template <class V> CLAY_INLINE static void transform(Complex<V>* x) {
@@ -133,19 +133,19 @@ template <> struct Points<16> {
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) y[k][j] = column[k];
         }
-        y[1][1] = turned(y[1][1], c, s);
-        Complex<V> e = turned_eighth(y[1][2]);
+        y[1][1] = rotated(y[1][1], c, s);
+        Complex<V> e = rotated_eighth(y[1][2]);
         y[1][2] = {e.r * h, e.i * h};
-        y[1][3] = turned(y[1][3], s, c);
-        e = turned_eighth(y[2][1]);
+        y[1][3] = rotated(y[1][3], s, c);
+        e = rotated_eighth(y[2][1]);
         y[2][1] = {e.r * h, e.i * h};
         y[2][2] = times_minus_i(y[2][2]);
-        e = turned_eighth(y[2][3]);
+        e = rotated_eighth(y[2][3]);
         y[2][3] = {e.i * h, -(e.r * h)};
-        y[3][1] = turned(y[3][1], s, c);
-        e = turned_eighth(y[3][2]);
+        y[3][1] = rotated(y[3][1], s, c);
+        e = rotated_eighth(y[3][2]);
         y[3][2] = {e.i * h, -(e.r * h)};
-        const Complex<V> last = turned(y[3][3], c, s);                             // by nine sixteenths
+        const Complex<V> last = rotated(y[3][3], c, s);                             // by nine sixteenths
         y[3][3] = {-last.r, -last.i};
 #pragma GCC unroll 4
         for (int k = 0; k < 4; k++) {

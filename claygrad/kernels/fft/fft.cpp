@@ -134,7 +134,7 @@ template <class T, bool SWAP> bool complex_columns(const Plan<T>& plan, const Li
     constexpr int W = Lanes<vec<T>>::width;
     T* here = room_for_points<T>(plan.points);
     if (!here) return false;
-    run_passes_to<T>(plan.passes, Halves<T, SWAP>{lines.in[0], lines.in[0] + W, lines.in_step}, here, here + 2 * W * plan.points,
+    run_passes_to<T>(plan.passes, TwoHalfVectors<T, SWAP>{lines.in[0], lines.in[0] + W, lines.in_step}, here, here + 2 * W * plan.points,
                      Columns<T, SWAP>{lines.out[0], lines.out_step, splat<vec<T>>(scale)});
     return true;
 }
@@ -170,7 +170,7 @@ template <class T> bool some_lines(const Plan<T>& plan, int kind, bool swap, con
 }
 
 // Real rows, one per lane: transposed, they are columns.
-template <class T> bool turned_lines(const Plan<T>& plan, int kind, const Rows<T>& rows, T scale) {
+template <class T> bool transposed_lines(const Plan<T>& plan, int kind, const Rows<T>& rows, T scale) {
     constexpr int W = Lanes<vec<T>>::width;
     const int64_t half = 2 * (plan.n / 2 + 1), in_numbers = kind == FROM_HALF ? half : plan.n;
     const int64_t out_numbers = kind == FROM_HALF ? plan.n : half;
@@ -218,7 +218,7 @@ template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, c
         }
         return true;
     }
-    if (plan.turned) return turned_lines<T>(plan, kind == TO_WHOLE ? (int)TO_HALF : kind, rows, scale);
+    if (plan.transposed) return transposed_lines<T>(plan, kind == TO_WHOLE ? (int)TO_HALF : kind, rows, scale);
     T* between = (T*)rows_room.get(sizeof(T) * 2 * (size_t)(rows.count * (h + W) + W));
     if (!between) return false;
     between += 2 * W;                                 // room for mended_short
@@ -261,7 +261,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
     const int64_t out_each = (kind == FROM_HALF ? n : kind == TO_HALF ? 2 * half : 2 * n) * inner;
     const int64_t in_size = kind == COMPLEX || kind == FROM_HALF ? 2 : 1, out_size = kind == FROM_HALF ? 1 : 2;
     if (inner == 1) {
-        const int64_t least = plan.rows_at_a_time(), group = (TOGETHER / n + least) / least * least;
+        const int64_t smallest = plan.rows_at_a_time(), group = (TOGETHER / n + smallest) / smallest * smallest;
         return each_share((outer + group - 1) / group, group * n, [=, &plan](int64_t task) {
             const int64_t first = task * group, count = outer - first < group ? outer - first : group;
             const Rows<T> rows{in + first * in_each, in_each, out + first * out_each, out_each, count};
@@ -365,13 +365,13 @@ template <class T> bool run(const Fourier* job, const void* in_all, void* work_a
     for (int i = 0; i < job->axes; i++) first = job->axis[i] < first ? job->axis[i] : first;
     int64_t images = 1, each = 1;
     for (int i = 0; i < job->ndim; i++) (i < first ? images : each) *= job->shape[i];
-    const int64_t most = CACHED / (2 * (int64_t)sizeof(T)) / each;
-    if (job->axes < 2 || images < 2 || most < 1) return along_axes<T>(*job, job->shape, in, work, out);
-    const int64_t threads = max_threads(), share = (images + 2 * threads - 1) / (2 * threads), chunk = most < share ? most : share;
+    const int64_t largest = CACHED / (2 * (int64_t)sizeof(T)) / each;
+    if (job->axes < 2 || images < 2 || largest < 1) return along_axes<T>(*job, job->shape, in, work, out);
+    const int64_t threads = max_threads(), share = (images + 2 * threads - 1) / (2 * threads), chunk = largest < share ? largest : share;
     const int last = job->axis[job->axes - 1];
     const int64_t numbers = job->kind == COMPLEX || job->kind == FROM_HALF ? 2 : 1;
-    int64_t made = each / job->shape[last] * (job->kind == TO_HALF ? job->last / 2 + 1 : job->last);
-    if (job->kind == COMPLEX) made = each;
+    int64_t result = each / job->shape[last] * (job->kind == TO_HALF ? job->last / 2 + 1 : job->last);
+    if (job->kind == COMPLEX) result = each;
     const int64_t out_numbers = job->kind == FROM_HALF ? 1 : 2;
     return each_share((images + chunk - 1) / chunk, chunk * each, [=](int64_t task) {
         int64_t shape[Fourier::MOST];
@@ -379,7 +379,7 @@ template <class T> bool run(const Fourier* job, const void* in_all, void* work_a
         const int64_t begin = task * chunk;
         if (first > 0) shape[0] = images - begin < chunk ? images - begin : chunk;
         return along_axes<T>(*job, shape, in + begin * each * numbers, work ? work + begin * each * 2 : nullptr,
-                             out + begin * made * out_numbers);
+                             out + begin * result * out_numbers);
     });
 }
 

@@ -57,7 +57,7 @@ template <class T, bool SWAP> CLAY_INLINE void together(Complex<vec<T>> x, vec<T
     else interleave(x.r, x.i, low, high);
 }
 
-template <class T, bool SWAP> struct Halves {         // interleaved complex numbers: half a vector from each of two rows
+template <class T, bool SWAP> struct TwoHalfVectors {         // interleaved complex numbers: half a vector from each of two rows
     using V = vec<T>;
     const T *low, *high;
     int64_t step;                                     // from a point to the next
@@ -139,14 +139,14 @@ void run_pass(const Pass<T>& pass, const T* w, const In from, const Out to) {
         }
 }
 
-constexpr int MOST_POINTS = 61;                       // the largest prime radix that is summed directly
+constexpr int MAX_POINTS = 61;                       // the largest prime radix that is summed directly
 
 // Any odd radix, as Points<R>
 template <class T> void run_any(const Pass<T>& pass, const T* w, const T* circle, const Local<T> from, const Local<T> to) {
     using V = vec<T>;
     const int R = (int)pass.radix, half = R / 2;
     const int64_t s = pass.s, apart = pass.groups * s;
-    Complex<V> sum[MOST_POINTS / 2], gap[MOST_POINTS / 2];
+    Complex<V> sum[MAX_POINTS / 2], gap[MAX_POINTS / 2];
     for (int64_t p = 0; p < pass.groups; p++)
         for (int64_t q = 0; q < s; q++) {
             const Complex<V> first = from.get(q + p * s);

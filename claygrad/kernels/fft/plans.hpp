@@ -20,14 +20,14 @@ inline int64_t largest_prime(int64_t n) {
 // Cost of R lanes per row (Note [Rows]), in instructions per vector, for so many rows
 inline int64_t lanes_of_rows(int64_t n, int64_t rows, int W) {
     int64_t best = 1;
-    double least = 0;
+    double smallest = 0;
     for (int64_t R : {W, W / 2, W > 4 ? W / 4 : 0, 1}) {
         if (R < 1 || n % R || (R < W && R == best)) continue;
         const int64_t m = n / R, some = rows < W ? rows : W, groups = (some * R + W - 1) / W;
         const double filled = (double)((m + R - 1) / R * R) / (double)m, lanes = std::log2((double)R);
         const double ends = R == 1 ? 4 * std::log2((double)W) + 6 : (6 + 5 * lanes) * filled + (R == W / 4 ? 2 : 0);
         const double cost = (double)(groups * m) * (4 * std::log2((double)m) + ends);
-        if (least == 0 || cost < least) least = cost, best = R;
+        if (smallest == 0 || cost < smallest) smallest = cost, best = R;
     }
     return best;
 }
@@ -64,11 +64,11 @@ constexpr int64_t CACHED = 1 << 19;      // bytes of points that stay in the sec
 template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows) {
     constexpr int W = Lanes<vec<T>>::width;
     plan->points = points;
-    if (!plan->columns && !plan->turned) plan->R = lanes_of_rows(points, rows, W);
+    if (!plan->columns && !plan->transposed) plan->R = lanes_of_rows(points, rows, W);
     const bool lonely = !plan->columns && W > 1 && plan->R == 1 && 2 * rows < W;
     if (!plan->columns && W > 1 && (points * (int64_t)sizeof(T) * 2 > CACHED || lonely)) plan->large = balanced(points, W);
-    if (largest_prime(points) > MOST_POINTS || (lonely && !plan->large && points > LONELY)) {
-        plan->turned = false, plan->R = 1, plan->large = 0;
+    if (largest_prime(points) > MAX_POINTS || (lonely && !plan->large && points > LONELY)) {
+        plan->transposed = false, plan->R = 1, plan->large = 0;
         int64_t m = W;
         while (m < 2 * points - 1) m *= 2;
         if (m / 4 * 3 >= 2 * points - 1 && m >= 64 * W) m = m / 4 * 3;
@@ -90,7 +90,7 @@ template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows
     }
     if (plan->large) {
         const int64_t fine = (int64_t)1 << (int)std::ceil(std::log2((double)points) / 2);
-        plan->turned = false, plan->R = 1;
+        plan->transposed = false, plan->R = 1;
         make_passes(plan->large, false, &plan->passes);
         make_passes(points / plan->large, true, &plan->second);
         lane_factors(plan->factors, plan->large, points, W);
@@ -106,7 +106,7 @@ template <class T> Plan<T>* make_plan(int64_t n, bool real, bool columns, int64_
     constexpr int W = Lanes<vec<T>>::width;
     std::unique_ptr<Plan<T>> plan(new Plan<T>);
     plan->n = n, plan->real = real, plan->columns = columns;
-    plan->turned = real && !columns && (n % 2 || (W > 1 && n <= 2 * W && 2 * rows >= W));
+    plan->transposed = real && !columns && (n % 2 || (W > 1 && n <= 2 * W && 2 * rows >= W));
     make_complex(plan.get(), plan->even_real() ? n / 2 : n, rows);
     if (plan->even_real())
         for (int64_t k = 0; k <= n / 4; k++) {
@@ -120,7 +120,7 @@ template <class T> Plan<T>* make_plan(int64_t n, bool real, bool columns, int64_
 
 // A bounded cache of plans; the caller holds the interpreter lock. An evicted plan lives on while it is in use.
 template <class T> struct Plans {
-    static constexpr size_t MOST = 64, MOST_BYTES = (size_t)1 << 25;
+    static constexpr size_t MOST = 64, MAX_BYTES = (size_t)1 << 25;
     std::vector<Plan<T>*> kept;          // most recently used first
 
     static void let_go(Plan<T>* plan) {
@@ -140,7 +140,7 @@ template <class T> struct Plans {
         for (; i > 0; i--) kept[i] = kept[i - 1];
         kept[0] = plan;
         size_t bytes = 0, keep = 0;
-        while (keep < kept.size() && keep < MOST && (keep == 0 || bytes < MOST_BYTES)) bytes += kept[keep++]->bytes();
+        while (keep < kept.size() && keep < MOST && (keep == 0 || bytes < MAX_BYTES)) bytes += kept[keep++]->bytes();
         for (; kept.size() > keep; kept.pop_back()) let_go(kept.back());
         plan->users++;
         return plan;

@@ -22,7 +22,7 @@ thread_local Room points_room, rows_room, chirp_room, large_room;
 template <class T> struct Plan {
     int64_t n = 0, points = 0;           // points of the signal, and of the complex transform (half as many for a real signal of even length)
     bool real = false, columns = false;
-    bool turned = false;                 // real rows, one per lane
+    bool transposed = false;                 // real rows, one per lane
     int64_t R = 1, users = 0, key = 0;
     Passes<T> passes, second;
     std::vector<T> factors;              // between the passes and the last R points: two vectors for every k
@@ -36,7 +36,7 @@ template <class T> struct Plan {
 
     static constexpr int W = Lanes<vec<T>>::width;
     bool even_real() const { return real && n % 2 == 0; }
-    int64_t rows_at_a_time() const { return inner || large ? 1 : turned ? W : W / R; }
+    int64_t rows_at_a_time() const { return inner || large ? 1 : transposed ? W : W / R; }
     size_t bytes() const {
         return sizeof(T) * (passes.table.size() + second.table.size() + factors.size() + cosines.size() * 2 + chirp.size() +
                             spectrum.size()) + sizeof(double) * (coarse.size() + fine.size()) + (inner ? inner->bytes() : 0);
@@ -173,7 +173,7 @@ CLAY_INLINE void group_of_rows(const Plan<T>& plan, const In from, const Rows<T>
 
 // One row per lane: up to W rows are transposed to vectors of points, and back.
 template <class T, bool SWAP, bool WHOLE>
-CLAY_INLINE void turned_block(const Rows<T>& rows, int64_t k, int64_t some, const Local<T> to) {
+CLAY_INLINE void transposed_block(const Rows<T>& rows, int64_t k, int64_t some, const Local<T> to) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const V zero = splat<V>(0);
@@ -198,15 +198,15 @@ CLAY_INLINE void turned_block(const Rows<T>& rows, int64_t k, int64_t some, cons
         if (WHOLE || j < some) to.put(k + j, {r[j], i[j]});
 }
 
-template <class T, bool SWAP> void turned_in(const Rows<T>& rows, int64_t n, const Local<T> to) {
+template <class T, bool SWAP> void transposed_in(const Rows<T>& rows, int64_t n, const Local<T> to) {
     constexpr int W = Lanes<vec<T>>::width;
     int64_t k = 0;
     if (rows.count >= W)
-        for (; k + W <= n; k += W) turned_block<T, SWAP, true>(rows, k, W, to);
-    for (; k < n; k += W) turned_block<T, SWAP, false>(rows, k, n - k < W ? n - k : W, to);
+        for (; k + W <= n; k += W) transposed_block<T, SWAP, true>(rows, k, W, to);
+    for (; k < n; k += W) transposed_block<T, SWAP, false>(rows, k, n - k < W ? n - k : W, to);
 }
 
-template <class T, bool SWAP> void turned_out(const Local<T> from, const Rows<T>& rows, int64_t n, T scale_by) {
+template <class T, bool SWAP> void transposed_out(const Local<T> from, const Rows<T>& rows, int64_t n, T scale_by) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const V scale = splat<V>(scale_by);
@@ -238,17 +238,17 @@ template <class T, bool SWAP> bool some_rows(const Plan<T>& plan, Rows<T> rows, 
     T* there = here + 2 * W * m;
     for (; rows.count > 0; rows = rows.after(W / plan.R)) {
         if constexpr (W == 1) {
-            run_passes_to<T>(plan.passes, Halves<T, SWAP>{rows.in, rows.in + 1, 2}, here, there, Columns<T, SWAP>{rows.out, 2, scale});
+            run_passes_to<T>(plan.passes, TwoHalfVectors<T, SWAP>{rows.in, rows.in + 1, 2}, here, there, Columns<T, SWAP>{rows.out, 2, scale});
         } else if (plan.R == W) {
-            group_of_rows<T, W, SWAP>(plan, Halves<T, SWAP>{rows.in, rows.in + W, 2 * W}, rows, scale, here, there);
+            group_of_rows<T, W, SWAP>(plan, TwoHalfVectors<T, SWAP>{rows.in, rows.in + W, 2 * W}, rows, scale, here, there);
         } else if (plan.R == W / 2) {
-            group_of_rows<T, W / 2, SWAP>(plan, Halves<T, SWAP>{rows.in, rows.from(1), W}, rows, scale, here, there);
+            group_of_rows<T, W / 2, SWAP>(plan, TwoHalfVectors<T, SWAP>{rows.in, rows.from(1), W}, rows, scale, here, there);
         } else if (W > 4 && plan.R == W / 4) {
             const Quarters<T, SWAP> from{{rows.in, rows.from(1), rows.from(2), rows.from(3)}, W / 2};
             group_of_rows<T, (W > 4 ? W / 4 : 1), SWAP>(plan, from, rows, scale, here, there);
         } else {
-            turned_in<T, SWAP>(rows, m, Local<T>{there});
-            turned_out<T, SWAP>(run_passes<T>(plan.passes, Local<T>{there}, here, there), rows, m, scale);
+            transposed_in<T, SWAP>(rows, m, Local<T>{there});
+            transposed_out<T, SWAP>(run_passes<T>(plan.passes, Local<T>{there}, here, there), rows, m, scale);
         }
     }
     return true;
@@ -271,7 +271,7 @@ template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T
         if (!here) return failed.store(true);
         const int64_t first = block * W + W <= b ? block * W : b - W;
         const T* from = in + 2 * first;
-        const Local<T> at = run_passes<T>(plan.passes, Halves<T, SWAP>{from, from + W, 2 * b}, here, here + 2 * W * a);
+        const Local<T> at = run_passes<T>(plan.passes, TwoHalfVectors<T, SWAP>{from, from + W, 2 * b}, here, here + 2 * W * a);
         const Local<T> lanes{const_cast<T*>(plan.factors.data())};
         for (int64_t part = 0; part < blocks; part++) {
             const int64_t k = part * W + W <= a ? part * W : a - W;

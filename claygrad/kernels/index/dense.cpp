@@ -195,7 +195,7 @@ int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts) {
     return total;
 }
 
-void pick_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, const int64_t* counts, int64_t item_size) {
+void select_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, const int64_t* counts, int64_t item_size) {
     by_size(item_size, [=](auto item) {
         using T = decltype(item);
         each_range(stretches(n), COSTLY_ROWS / STRETCH, [=](int64_t begin, int64_t end) {
@@ -232,7 +232,7 @@ void place_by_mask(const void* x_n, const uint8_t* mask_n, const void* source, v
     });
 }
 
-void places_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t* out, int64_t n, int64_t total,
+void indices_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t* out, int64_t n, int64_t total,
                     const int64_t* counts) {
     const int64_t width = shape[ndim - 1];
     each_range(stretches(n), COSTLY_ROWS / STRETCH, [=](int64_t begin, int64_t end) {

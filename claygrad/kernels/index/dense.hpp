@@ -10,12 +10,12 @@ constexpr int64_t STRETCH = 4096;
 inline int64_t stretches(int64_t n) { return (n + STRETCH - 1) / STRETCH; }
 int64_t count_mask(const uint8_t* mask_n, int64_t n, int64_t* counts);
 // out = x[mask], elements of 1, 2, 4, 8 or 16 bytes
-void pick_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, const int64_t* counts, int64_t item_size);
+void select_by_mask(const void* x_n, const uint8_t* mask_n, void* out, int64_t n, const int64_t* counts, int64_t item_size);
 // out = x, but out[mask] = source
 void place_by_mask(const void* x_n, const uint8_t* mask_n, const void* source, void* out_n, int64_t n, const int64_t* counts,
                    int64_t item_size);
 // The indices of true elements: out (ndim, total)
-void places_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t* out, int64_t n, int64_t total,
+void indices_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_t* out, int64_t n, int64_t total,
                     const int64_t* counts);
 
 // out[o, j, :] = x[o, index[j], :] for entries of `bytes`

@@ -13,8 +13,8 @@ namespace clay {
 namespace {
 
 // f(offset in x without its indexed axis, offset in the index, offset in the other tensor, length) for every row along the last axis
-template <class F> void each_line(const Places& p, F f) {
-    int64_t at[PLACES_DIMS] = {0};
+template <class F> void each_line(const IndexWalk& p, F f) {
+    int64_t at[INDEX_DIMS] = {0};
     const int last = p.ndim - 1;
     int64_t x = 0, index = 0, other = 0;
     for (;;) {
@@ -30,7 +30,7 @@ template <class F> void each_line(const Places& p, F f) {
     }
 }
 
-template <class F> void each_place(const Places& p, const int64_t* index, F f) {
+template <class F> void each_place(const IndexWalk& p, const int64_t* index, F f) {
     const int last = p.ndim - 1;
     const int64_t n = p.shape[last], by_x = p.x[last], by_index = p.index[last], by_other = p.other[last], step = p.step;
     each_line(p, [=](int64_t x, int64_t at, int64_t other) {
@@ -38,7 +38,7 @@ template <class F> void each_place(const Places& p, const int64_t* index, F f) {
     });
 }
 
-template <class T> void reduced(int how, const Places& p, T* x, const int64_t* index, const T* other) {
+template <class T> void reduced(int how, const IndexWalk& p, T* x, const int64_t* index, const T* other) {
     switch (how) {
     case REDUCE_SUM: return each_place(p, index, [=](int64_t a, int64_t b) { x[a] += other[b]; });
     case REDUCE_PROD: return each_place(p, index, [=](int64_t a, int64_t b) { x[a] *= other[b]; });
@@ -51,7 +51,7 @@ template <class T> void reduced(int how, const Places& p, T* x, const int64_t* i
 
 // f(offset in x, element number in the entry) for runs along the last axis, or for single elements
 template <class F> void each_block(const Blocks& b, const int64_t* offsets, F f) {
-    int64_t at[2 * PLACES_DIMS] = {0}, inside[PLACES_DIMS], lines = 1, outer = 1;
+    int64_t at[2 * INDEX_DIMS] = {0}, inside[INDEX_DIMS], lines = 1, outer = 1;
     const int64_t* shape = b.shape + b.before;
     const int64_t* strides = b.strides + b.before;
     const int64_t length = b.after ? shape[b.after - 1] : 1, by = b.after ? strides[b.after - 1] : 1;
@@ -180,15 +180,15 @@ template <class Index> void line_between(float* out, double first, double last, 
 
 }  // namespace
 
-bool all_inside(const Places* p, const int64_t* index) {
+bool all_inside(const IndexWalk* p, const int64_t* index) {
     const int last = p->ndim - 1;
-    const int64_t n = p->shape[last], by = p->index[last], most = p->n - 1;
+    const int64_t n = p->shape[last], by = p->index[last], largest = p->n - 1;
     int64_t below = 0;
     each_line(*p, [&, index](int64_t, int64_t at, int64_t) {
         if (by == 1) {
-            if (!inside(index + at, n, most + 1)) below = -1;
+            if (!inside(index + at, n, largest + 1)) below = -1;
         } else {
-            for (int64_t i = 0; i < n; i++) below |= index[at + i * by] | (most - index[at + i * by]);
+            for (int64_t i = 0; i < n; i++) below |= index[at + i * by] | (largest - index[at + i * by]);
         }
     });
     return below >= 0;
@@ -196,21 +196,21 @@ bool all_inside(const Places* p, const int64_t* index) {
 
 bool vector_inside(const int64_t* numbers, int64_t count, int64_t n) { return inside(numbers, count, n); }
 
-void pick_places(const Places* p, const void* x, const int64_t* index, void* other, int64_t item_size) {
+void gather_strided(const IndexWalk* p, const void* x, const int64_t* index, void* other, int64_t item_size) {
     by_size(item_size, [=](auto item) {
         using T = decltype(item);
         each_place(*p, index, [=](int64_t a, int64_t b) { ((T*)other)[b] = ((const T*)x)[a]; });
     });
 }
 
-void put_places(const Places* p, void* x, const int64_t* index, const void* other, int64_t item_size) {
+void scatter_strided(const IndexWalk* p, void* x, const int64_t* index, const void* other, int64_t item_size) {
     by_size(item_size, [=](auto item) {
         using T = decltype(item);
         each_place(*p, index, [=](int64_t a, int64_t b) { ((T*)x)[a] = ((const T*)other)[b]; });
     });
 }
 
-bool reduce_places(int dtype, int how, const Places* p, void* x, const int64_t* index, const void* other) {
+bool scatter_reduce_strided(int dtype, int how, const IndexWalk* p, void* x, const int64_t* index, const void* other) {
     if (dtype == F32) reduced(how, *p, (float*)x, index, (const float*)other);
     else if (dtype == F64) reduced(how, *p, (double*)x, index, (const double*)other);
     else if (dtype == I64) reduced(how, *p, (int64_t*)x, index, (const int64_t*)other);
@@ -218,7 +218,7 @@ bool reduce_places(int dtype, int how, const Places* p, void* x, const int64_t* 
     return true;
 }
 
-void count_places(const Places* p, int64_t* x, const int64_t* index) {
+void count_strided(const IndexWalk* p, int64_t* x, const int64_t* index) {
     each_place(*p, index, [=](int64_t a, int64_t) { x[a]++; });
 }
 

@@ -4,15 +4,15 @@
 
 namespace clay {
 
-constexpr int PLACES_DIMS = 16;
+constexpr int INDEX_DIMS = 16;
 
 // Iteration over an index tensor: the element of x that it selects, and the matching element of the other tensor.
-struct Places {
+struct IndexWalk {
     int ndim;
-    int64_t shape[PLACES_DIMS];          // of the index
-    int64_t x[PLACES_DIMS];              // strides of x; 0 along the indexed axis
-    int64_t index[PLACES_DIMS];
-    int64_t other[PLACES_DIMS];
+    int64_t shape[INDEX_DIMS];          // of the index
+    int64_t x[INDEX_DIMS];              // strides of x; 0 along the indexed axis
+    int64_t index[INDEX_DIMS];
+    int64_t other[INDEX_DIMS];
     int64_t step;                        // stride of x along the indexed axis
     int64_t n;                           // and the length of that axis
 };
@@ -26,21 +26,21 @@ inline bool inside(const int64_t* numbers, int64_t count, int64_t n) {
     return below >= 0;
 }
 bool vector_inside(const int64_t* numbers, int64_t count, int64_t n);
-bool all_inside(const Places* p, const int64_t* index);
+bool all_inside(const IndexWalk* p, const int64_t* index);
 // other = x[index] and x[index] = other, elements of 1, 2, 4, 8 or 16 bytes; if indices repeat, the last value wins
-void pick_places(const Places* p, const void* x, const int64_t* index, void* other, int64_t item_size);
-void put_places(const Places* p, void* x, const int64_t* index, const void* other, int64_t item_size);
+void gather_strided(const IndexWalk* p, const void* x, const int64_t* index, void* other, int64_t item_size);
+void scatter_strided(const IndexWalk* p, void* x, const int64_t* index, const void* other, int64_t item_size);
 // x[index] = x[index] op other for float, double and int64; false for others
-bool reduce_places(int dtype, int how, const Places* p, void* x, const int64_t* index, const void* other);
+bool scatter_reduce_strided(int dtype, int how, const IndexWalk* p, void* x, const int64_t* index, const void* other);
 // x[index] += 1
-void count_places(const Places* p, int64_t* x, const int64_t* index);
+void count_strided(const IndexWalk* p, int64_t* x, const int64_t* index);
 
 // Entries selected by the offsets of their first elements: out[b, c, :] = x[b + offsets[c], :]. b and the elements of an entry are
 // given by strides of x. With `back`: x[b + offsets[c], :] = out[b, c, :].
 struct Blocks {
     int before, after;                   // axes before and after the offsets
-    int64_t shape[2 * PLACES_DIMS];      // the axes before, then those after
-    int64_t strides[2 * PLACES_DIMS];
+    int64_t shape[2 * INDEX_DIMS];      // the axes before, then those after
+    int64_t strides[2 * INDEX_DIMS];
     int64_t count;                       // number of offsets
 };
 void move_blocks(const Blocks* b, void* x, const int64_t* offsets, void* out, int64_t item_size, bool back);

@@ -32,18 +32,18 @@ struct Rotation {
 };
 
 // The power of two that scales the numbers to at most about 1; 0 if they are not all finite.
-template <class T> double scale_of(const T* a, int64_t rows, int64_t columns, int64_t ld, double& most) {
-    most = 0;
+template <class T> double scale_of(const T* a, int64_t rows, int64_t columns, int64_t ld, double& largest) {
+    largest = 0;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             const double size = abs((double)a[i * ld + j]);
             if (!(size <= 1.7976931348623157e308)) return 0;
-            most = size > most ? size : most;
+            largest = size > largest ? size : largest;
         }
-    if (most < 1e18 && most > 1e-12) return 1;
+    if (largest < 1e18 && largest > 1e-12) return 1;
     int exponent;
-    __builtin_frexp(most, &exponent);
-    return most == 0 ? 1 : __builtin_ldexp(1.0, exponent > 1020 ? -1020 : exponent < -1020 ? 1020 : -exponent);
+    __builtin_frexp(largest, &exponent);
+    return largest == 0 ? 1 : __builtin_ldexp(1.0, exponent > 1020 ? -1020 : exponent < -1020 ? 1020 : -exponent);
 }
 
 template <class T> void scale_by(T* a, int64_t rows, int64_t columns, int64_t ld, double scale) {
@@ -60,9 +60,9 @@ template <class T> constexpr double VANISHED = ROUNDING<T> * ROUNDING<T>;
 constexpr int64_t STEPS = 30;            // max iterations per value
 
 double largest_sum(const double* d, const double* e, int64_t n) {
-    double most = abs(d[n - 1]);
-    for (int64_t i = 0; i + 1 < n; i++) most = abs(d[i]) + abs(e[i]) > most ? abs(d[i]) + abs(e[i]) : most;
-    return most;
+    double largest = abs(d[n - 1]);
+    for (int64_t i = 0; i + 1 < n; i++) largest = abs(d[i]) + abs(e[i]) > largest ? abs(d[i]) + abs(e[i]) : largest;
+    return largest;
 }
 
 // --- delayed reflections -------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ template <class T> bool settle_symmetric(double* d, double* e, int64_t n, T* z, 
 }
 
 // Sorts the values, ascending or descending: place[i] is the index of the i-th.
-void in_order(const double* d, int64_t n, int64_t* place, bool descending) {
+void as_contiguous(const double* d, int64_t n, int64_t* place, bool descending) {
     for (int64_t i = 0; i < n; i++) {
         int64_t at = i;
         for (; at > 0 && (descending ? d[place[at - 1]] < d[i] : d[place[at - 1]] > d[i]); at--) place[at] = place[at - 1];
@@ -331,12 +331,12 @@ template <class T> bool symmetric(const LinearAlgebra* job) {
         take_in(in, t, n, n, a, ld);
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = i + 1; k < n; k++) a[i * ld + k] = a[k * ld + i];
-        double most;
-        const double scale = scale_of(a, n, n, ld, most);
+        double largest;
+        const double scale = scale_of(a, n, n, ld, largest);
         j.info[t] = scale == 0;
         if (scale == 0) return;
         scale_by(a, n, n, ld, scale);
-        two_diagonals(a, ld, n, d, e, vectors, tau, VANISHED<T> * most * scale, memory);
+        two_diagonals(a, ld, n, d, e, vectors, tau, VANISHED<T> * largest * scale, memory);
         if (j.x.data) {
             product_of(a, ld, n, n, vectors, ld, tau, n - 1, 1, memory);
             transpose(a, ld, vectors, ld, n, n);               // vectors as rows
@@ -345,10 +345,10 @@ template <class T> bool symmetric(const LinearAlgebra* job) {
                 if (minus = minus != (e[i - 1] < 0); minus) negate(vectors + i * ld, ld);
         }
         j.info[t] = !settle_symmetric<T>(d, e, n, j.x.data ? vectors : nullptr, ld);
-        in_order(d, n, place, false);
+        as_contiguous(d, n, place, false);
         for (int64_t i = 0; i < n; i++) place_at<T>(j.y, t)[i] = (T)(d[place[i]] / scale);
-        const Matrices turned{j.x.data, j.x.step, j.x.column, j.x.row};
-        if (j.x.data) put_rows(turned, t, vectors, ld, n, n, place);
+        const Matrices transposed{j.x.data, j.x.step, j.x.column, j.x.row};
+        if (j.x.data) put_rows(transposed, t, vectors, ld, n, n, place);
     });
 }
 
@@ -367,18 +367,18 @@ template <class T> bool singular(const LinearAlgebra* job) {
     const int64_t matrices = h * (ld + ldu) + n * (ldl + ld) + k * ldl + (tall ? 2 * n * ldm : 0);
     const int64_t size = doubles<T>(3 * n + 8) + matrices + 3 * ld + room;
     return each_matrix<T>(j.count, 8 * m * n * n + 64 * n, size, [&](int64_t t, T* a) {
-        double *s = (double*)a, *e = s + n, most, scale;
+        double *s = (double*)a, *e = s + n, largest, scale;
         int64_t* place = (int64_t*)(e + n);
         a += doubles<T>((3 * n + 7) / 8 * 8);
         T *left = a + h * ld, *right = left + n * ldl, *u = right + n * ld, *rows = u + h * ldu, *tau_left = rows + k * ldl;
         T *tau_right = tau_left + ld, *tau = tau_right + ld, *memory = tau + ld, *v = memory + room, *longer = v + n * ldm;
         const auto scaled = [&](T* x, int64_t lines, int64_t length, int64_t step) {
-            scale = scale_of(x, lines, length, step, most);
+            scale = scale_of(x, lines, length, step, largest);
             scale_by(x, lines, length, step, scale == 0 ? 1 : scale);
             return j.info[t] = scale == 0, scale != 0;
         };
         if (tall) {
-            take_in(turned(j.a), t, n, m, v, ldm);
+            take_in(transposed(j.a), t, n, m, v, ldm);
             if (!scaled(v, n, m, ldm)) return;
             triangulate(v, ldm, m, n, a, ld, tau, memory);
             for (int64_t i = 1; i < n; i++) zeros(a + i * ld, i);
@@ -387,7 +387,7 @@ template <class T> bool singular(const LinearAlgebra* job) {
             take_in(j.a, t, m, n, a, ld);
             if (!scaled(a, m, n, ld)) return;
         }
-        upper_diagonals(a, ld, h, n, s, e, left, ldl, tau_left, right, tau_right, VANISHED<T> * most * scale, memory);
+        upper_diagonals(a, ld, h, n, s, e, left, ldl, tau_left, right, tau_right, VANISHED<T> * largest * scale, memory);
         const bool vectors = j.x.data;
         if (vectors) {
             product_of(a, ld, n, n, right, ld, tau_right, n - 1, 1, memory);
@@ -396,10 +396,10 @@ template <class T> bool singular(const LinearAlgebra* job) {
             transpose(u, ldu, rows, ldl, h, k);
         }
         j.info[t] = !settle_diagonals<T>(s, e, n, vectors ? rows : nullptr, ldl, vectors ? right : nullptr, ld);
-        in_order(s, n, place, true);
+        as_contiguous(s, n, place, true);
         for (int64_t i = 0; i < n; i++) place_at<T>(j.b, t)[i] = (T)(s[place[i]] / scale);
         if (!vectors) return;
-        const Matrices U = turned(j.x), beyond{(T*)j.x.data + n * j.x.column, j.x.step, j.x.column, j.x.row};
+        const Matrices U = transposed(j.x), beyond{(T*)j.x.data + n * j.x.column, j.x.step, j.x.column, j.x.row};
         put_rows(j.y, t, right, ld, n, n, place);
         if (tall) {
             zeros(longer, n * ldm);

@@ -16,25 +16,25 @@ template <class T> T* zeros(T* x, int64_t n) { return (T*)memset(x, 0, (size_t)n
 template <class T> T reflection(T* x, int64_t n, double nothing = 0) {
     using V = vec<T>;
     constexpr double HUGE_ONE = sizeof(T) == 4 ? 1e15 : 1e100, LONG = 64;
-    double most = 0, sum = 0;
+    double largest = 0, sum = 0;
     int64_t i = 1;
     if (n >= LONG) {
         V larger_ones = splat<V>(0);
         for (; i + LANES<T> <= n; i += LANES<T>) {
             const V size = abs(load<V>(x + i));
-            larger_ones = pick(size > larger_ones, size, larger_ones);
+            larger_ones = select(size > larger_ones, size, larger_ones);
         }
         T each[LANES<T>];
         store<V>(each, larger_ones);
-        for (const T one : each) most = one > most ? one : most;
+        for (const T one : each) largest = one > largest ? one : largest;
     }
-    for (; i < n; i++) most = abs((double)x[i]) > most ? abs((double)x[i]) : most;
-    if (most <= nothing) {
+    for (; i < n; i++) largest = abs((double)x[i]) > largest ? abs((double)x[i]) : largest;
+    if (largest <= nothing) {
         zeros(x + 1, n - 1);
         return 0;
     }
-    const bool plain = most < HUGE_ONE && most > 1 / HUGE_ONE;
-    const double scale = plain ? 1 : most, head = x[0] / scale;
+    const bool plain = largest < HUGE_ONE && largest > 1 / HUGE_ONE;
+    const double scale = plain ? 1 : largest, head = x[0] / scale;
     if (n >= LONG && plain) {
         T squares;
         sums<1, T>(1, n - 1, &squares, [=](int64_t at, int64_t m, V* term) {
@@ -134,13 +134,13 @@ template <class T> void triangle_of(const T* v, int64_t ldv, int64_t m, int64_t 
 
 // a = (H1 ... Hb) a, or its transpose times a: m rows, `columns` columns
 template <class T>
-void apply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned, T* memory) {
+void apply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool transposed, T* memory) {
     T *t = memory, *first = t + 2 * TOGETHER * TOGETHER, *second = first + TOGETHER * row_length<T>(columns);
     const int64_t ldw = row_length<T>(columns);
     triangle_of(v, ldv, m, count, tau, t, t + TOGETHER * TOGETHER);
     for (int64_t i = 0; i < TOGETHER * TOGETHER; i++) t[i] = -t[i];
     gemm(CODE<T>, false, false, count, columns, m, v, ldv, a, ld, first, ldw, false);
-    gemm(CODE<T>, turned, false, count, columns, count, t, TOGETHER, first, ldw, second, ldw, false);
+    gemm(CODE<T>, transposed, false, count, columns, count, t, TOGETHER, first, ldw, second, ldw, false);
     gemm(CODE<T>, true, false, m, columns, count, v, ldv, second, ldw, a, ld, true);
 }
 
@@ -159,23 +159,23 @@ void apply_to_rows(const T* v, int64_t ldv, int64_t m, int64_t count, const T* t
 // All reflections, m long, from the last block to the first, or (turned) from the first to the last. Reflection k does not touch the
 // first k rows. On the identity, as many columns stay zero, and `before` more.
 template <class T>
-void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
+void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool transposed,
                bool of_identity, int64_t before, T* memory) {
     const int64_t blocks = ceil_div(count, TOGETHER);
     for (int64_t b = 0; b < blocks; b++) {
-        const int64_t at = (turned ? b : blocks - 1 - b) * TOGETHER, size = count - at < TOGETHER ? count - at : TOGETHER;
+        const int64_t at = (transposed ? b : blocks - 1 - b) * TOGETHER, size = count - at < TOGETHER ? count - at : TOGETHER;
         const int64_t from = of_identity ? at + before : 0;
-        apply(v + at * ldv + at, ldv, m - at, size, tau + at, a + at * ld + from, ld, columns - from, turned, memory);
+        apply(v + at * ldv + at, ldv, m - at, size, tau + at, a + at * ld + from, ld, columns - from, transposed, memory);
     }
 }
 
 template <class T>
-void multiply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool turned,
+void multiply(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool transposed,
               bool of_identity, int64_t before, T* memory) {
     if (count >= WORTH && columns >= WORTH / 2)
-        return apply_all(v, ldv, m, count, tau, a, ld, columns, turned, of_identity, before, memory);
+        return apply_all(v, ldv, m, count, tau, a, ld, columns, transposed, of_identity, before, memory);
     for (int64_t i = 0; i < count; i++) {
-        const int64_t k = turned ? i : count - 1 - i;
+        const int64_t k = transposed ? i : count - 1 - i;
         reflect(a + k * ld, ld, v + k * ldv + k, tau[k], m - k, of_identity ? k + before : 0, columns);
     }
 }
@@ -226,7 +226,7 @@ void multiply_rows(T* x, int64_t ld, int64_t rows, const T* v, int64_t ldv, int6
     }
 }
 
-Matrices turned(const Matrices& s) { return {s.data, s.step, s.column, s.row}; }
+Matrices transposed(const Matrices& s) { return {s.data, s.step, s.column, s.row}; }
 
 template <class T> int64_t room_for(int64_t count, int64_t rows) { return count >= WORTH_OF_ROWS ? room_of<T>(rows) : 0; }
 

@@ -8,12 +8,12 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-constexpr int64_t MOST_ABREAST = 4;      // rows, and columns
+constexpr int64_t MAX_INTERLEAVED = 4;      // rows, and columns
 
-template <class T> using Cells = vec<T>[MOST_ABREAST][MOST_ABREAST];
+template <class T> using Cells = vec<T>[MAX_INTERLEAVED][MAX_INTERLEAVED];
 
-template <class T> bool abreast(const LinearAlgebra& j) {
-    return LANES<T> > 1 && j.count >= LANES<T> && j.m == j.n && j.n > 1 && j.n <= MOST_ABREAST && j.k <= MOST_ABREAST;
+template <class T> bool fits_interleaved(const LinearAlgebra& j) {
+    return LANES<T> > 1 && j.count >= LANES<T> && j.m == j.n && j.n > 1 && j.n <= MAX_INTERLEAVED && j.k <= MAX_INTERLEAVED;
 }
 
 // Whether a vector's worth of matrices is contiguous
@@ -22,7 +22,7 @@ template <class T> bool in_one_piece(const Matrices& s, int64_t size, int64_t ro
 }
 
 // `size` matrices from t on; remaining lanes repeat the last one
-template <class T> void take_abreast(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, Cells<T>& a, T* memory) {
+template <class T> void load_interleaved(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, Cells<T>& a, T* memory) {
     const bool whole = in_one_piece<T>(s, size, rows, columns);
     const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
     if (whole) transpose(matrix_at<T>(s, t), s.step, memory, LANES<T>, LANES<T>, s.step);
@@ -36,7 +36,7 @@ template <class T> void take_abreast(const Matrices& s, int64_t t, int64_t size,
         for (int64_t c = 0; c < columns; c++) a[i][c] = load<vec<T>>(memory + (i * row + c * column) * LANES<T>);
 }
 
-template <class T> void put_abreast(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, const Cells<T>& a, T* memory) {
+template <class T> void store_interleaved(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, const Cells<T>& a, T* memory) {
     const bool whole = in_one_piece<T>(s, size, rows, columns);
     const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
     for (int64_t i = 0; i < rows; i++)
@@ -49,19 +49,19 @@ template <class T> void put_abreast(const Matrices& s, int64_t t, int64_t size, 
 }
 
 // LU with row exchanges
-template <class T> struct Abreast {
+template <class T> struct Interleaved {
     using V = vec<T>;
     int64_t n;
     Cells<T> a;
-    V pivots[MOST_ABREAST], sign, zero;  // exchanged rows, the sign of the permutation, and the first zero pivot (from 1)
+    V pivots[MAX_INTERLEAVED], sign, zero;  // exchanged rows, the sign of the permutation, and the first zero pivot (from 1)
 
     void exchange(Cells<T>& x, int64_t j, int64_t columns) const {
         for (int64_t i = j + 1; i < n; i++) {
             const auto here = pivots[j] == splat<V>((T)i);
             for (int64_t c = 0; c < columns; c++) {
                 const V upper = x[j][c], lower = x[i][c];
-                x[j][c] = pick(here, lower, upper);
-                x[i][c] = pick(here, upper, lower);
+                x[j][c] = select(here, lower, upper);
+                x[i][c] = select(here, upper, lower);
             }
         }
     }
@@ -70,22 +70,22 @@ template <class T> struct Abreast {
         sign = splat<V>(1);
         zero = splat<V>(0);
         for (int64_t j = 0; j < n; j++) {
-            V most = abs(a[j][j]);
+            V largest = abs(a[j][j]);
             pivots[j] = splat<V>((T)j);
             for (int64_t i = j + 1; i < n; i++) {
                 const V size = abs(a[i][j]);
-                pivots[j] = pick(size > most, splat<V>((T)i), pivots[j]);
-                most = pick(size > most, size, most);
+                pivots[j] = select(size > largest, splat<V>((T)i), pivots[j]);
+                largest = select(size > largest, size, largest);
             }
-            sign = pick(pivots[j] == splat<V>((T)j), sign, -sign);
+            sign = select(pivots[j] == splat<V>((T)j), sign, -sign);
             exchange(a, j, n);
             const V pivot = a[j][j];
             const auto none = pivot == splat<V>(0);
-            zero = pick(none, pick(zero == splat<V>(0), splat<V>((T)(j + 1)), zero), zero);
+            zero = select(none, select(zero == splat<V>(0), splat<V>((T)(j + 1)), zero), zero);
             for (int64_t i = j + 1; i < n; i++) {
                 const V f = a[i][j] / pivot;
-                a[i][j] = pick(none, a[i][j], f);
-                for (int64_t c = j + 1; c < n; c++) a[i][c] = pick(none, a[i][c], multiply_add(-f, a[j][c], a[i][c]));
+                a[i][j] = select(none, a[i][j], f);
+                for (int64_t c = j + 1; c < n; c++) a[i][c] = select(none, a[i][c], multiply_add(-f, a[j][c], a[i][c]));
             }
         }
     }
@@ -105,11 +105,11 @@ template <class T> struct Abreast {
 };
 
 // The Cholesky factor replaces a; false if one of the matrices is not positive definite.
-template <class T> bool cholesky_abreast(Cells<T>& a, int64_t n) {
+template <class T> bool cholesky_interleaved(Cells<T>& a, int64_t n) {
     using V = vec<T>;
     for (int64_t j = 0; j < n; j++) {
         const V pivot = a[j][j];
-        if (first_lane(folded<SumOf>(pick(pivot > splat<V>(0), splat<V>(0), splat<V>(1)))) != 0) return false;
+        if (first_lane(folded<SumOf>(select(pivot > splat<V>(0), splat<V>(0), splat<V>(1)))) != 0) return false;
         a[j][j] = sqrt(pivot);
         for (int64_t i = j + 1; i < n; i++) a[i][j] = a[i][j] * (splat<V>(1) / a[j][j]), a[j][i] = splat<V>(0);
         for (int64_t i = j + 1; i < n; i++)
@@ -120,7 +120,7 @@ template <class T> bool cholesky_abreast(Cells<T>& a, int64_t n) {
 
 // f(t, size, memory) for every vector's worth of matrices, with scratch for their elements and `more`
 template <class T, class F> bool each_group(const LinearAlgebra& j, int64_t more, F f) {
-    const int64_t cells = MOST_ABREAST * MOST_ABREAST * LANES<T>;
+    const int64_t cells = MAX_INTERLEAVED * MAX_INTERLEAVED * LANES<T>;
     return each_matrix<T>((j.count + LANES<T> - 1) / LANES<T>, 4 * cells, more > cells ? more : cells, [&](int64_t group, T* memory) {
         const int64_t t = group * LANES<T>;
         f(t, j.count - t < LANES<T> ? j.count - t : LANES<T>, memory);
@@ -128,11 +128,11 @@ template <class T, class F> bool each_group(const LinearAlgebra& j, int64_t more
 }
 
 // f(t, size, factors, memory)
-template <class T, class F> bool each_abreast(const LinearAlgebra& j, F f) {
+template <class T, class F> bool each_interleaved(const LinearAlgebra& j, F f) {
     return each_group<T>(j, 0, [&](int64_t t, int64_t size, T* memory) {
-        Abreast<T> s;
+        Interleaved<T> s;
         s.n = j.n;
-        take_abreast(j.a, t, size, j.n, j.n, s.a, memory);
+        load_interleaved(j.a, t, size, j.n, j.n, s.a, memory);
         s.factor();
         if (j.info) {
             store<vec<T>>(memory, s.zero);

@@ -26,7 +26,7 @@ struct LinearAlgebra {
 // qr: a -> x (m by k, or null), y (k by n): Q and R          symmetric: a -> x (vectors, or null), y (values), info
 // geqrf: a -> x (R, below it the vectors of reflections), y (their tau, one after the other), info: 1 where it is not finite
 // reflected: a (vectors below the diagonal, m rows), y (tau, k of them), b (m by n, or null: the identity) -> x; upper: transposed
-// least: a, b -> x; y (1 + k for each matrix: an upper bound of the squared condition number, and the squared residual of each column),
+// least_squares: a, b -> x; y (1 + k for each matrix: an upper bound of the squared condition number, and the squared residual of each column),
 //   info: 1 where a is not finite or not of full rank; unit: the condition is not wanted
 // singular: a -> x (U, or null), b (values), y (V^T), info; k: the columns of the longer ones of U and V
 // False: there was no memory.

@@ -54,10 +54,10 @@ template <class T> struct Factors {
             T* head = a + j * ld;
             if (pivots) {
                 int64_t at = j;
-                T most = abs(head[j]);
+                T largest = abs(head[j]);
                 for (int64_t i = j + 1; i < m; i++) {
                     const T size = abs(a[i * ld + j]);
-                    if (size > most) most = size, at = i;
+                    if (size > largest) largest = size, at = i;
                 }
                 pivots[j] = (int32_t)(at + 1);
                 if (at != j) exchange(head, a + at * ld, ld);
@@ -111,9 +111,9 @@ int64_t copy_size(int64_t m, int64_t n) { return m > BLOCK || n > BLOCK ? m * n 
 template <class T> bool lu(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t ld = row_length<T>(j.n), k = j.m < j.n ? j.m : j.n;
-    if (abreast<T>(j) && j.pivots)
-        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
-            put_abreast(j.x, t, size, k, k, s.a, memory);
+    if (fits_interleaved<T>(j) && j.pivots)
+        return each_interleaved<T>(j, [&](int64_t t, int64_t size, const Interleaved<T>& s, T* memory) {
+            store_interleaved(j.x, t, size, k, k, s.a, memory);
             for (int64_t i = 0; i < k; i++) {
                 store<vec<T>>(memory, s.pivots[i]);
                 for (int64_t l = 0; l < size; l++) j.pivots[(t + l) * k + i] = (int32_t)memory[l] + 1;
@@ -188,12 +188,12 @@ template <class T> bool solve(const LinearAlgebra* job) {
     const int64_t n = j.n, k = j.k, ld = row_length<T>(n), length = whole<T>(k);
     const bool alone = k == 1;                                 // one right-hand side
     const int64_t ldx = alone ? 1 : row_length<T>(k);
-    if (abreast<T>(j))
-        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+    if (fits_interleaved<T>(j))
+        return each_interleaved<T>(j, [&](int64_t t, int64_t size, const Interleaved<T>& s, T* memory) {
             Cells<T> x;
-            take_abreast(j.b, t, size, n, k, x, memory);
+            load_interleaved(j.b, t, size, n, k, x, memory);
             s.solve(x, k);
-            put_abreast(j.x, t, size, n, k, x, memory);
+            store_interleaved(j.x, t, size, n, k, x, memory);
         });
     return each_matrix<T>(j.count, n * n * (n / 3 + k), n * (ld + ldx) + copy_size(n, n) + n, [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
@@ -219,16 +219,16 @@ template <class T> bool solve(const LinearAlgebra* job) {
 template <class T> bool inverse(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n);
-    if (abreast<T>(j))
-        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+    if (fits_interleaved<T>(j))
+        return each_interleaved<T>(j, [&](int64_t t, int64_t size, const Interleaved<T>& s, T* memory) {
             Cells<T> x;
             for (int64_t i = 0; i < n; i++)
                 for (int64_t c = 0; c < n; c++) x[i][c] = splat<vec<T>>((T)(i == c));
             s.solve(x, n);
-            put_abreast(j.x, t, size, n, n, x, memory);
+            store_interleaved(j.x, t, size, n, n, x, memory);
         });
     return each_matrix<T>(j.count, n * n * n, 2 * n * ld + copy_size(n, n) + LANES<T> * ld + 2 * n, [&](int64_t t, T* a) {
-        T *x = a + n * ld, *turned = x + n * ld, *memory = turned + LANES<T> * ld;
+        T *x = a + n * ld, *transposed = x + n * ld, *memory = transposed + LANES<T> * ld;
         int32_t *pivots = (int32_t*)(memory + copy_size(n, n)), *order = pivots + n;
         take_in(j.a, t, n, n, a, ld);
         j.info[t] = factored(a, ld, n, n, pivots, memory);
@@ -243,8 +243,8 @@ template <class T> bool inverse(const LinearAlgebra* job) {
         T* out = place_at<T>(j.x, t);
         for (int64_t c = 0; c < n; c += LANES<T>) {
             const int64_t columns = n - c < LANES<T> ? n - c : LANES<T>;
-            transpose(x + c, ld, turned, ld, n, columns);
-            for (int64_t i = 0; i < columns; i++) memcpy(out + order[c + i] * j.x.column, turned + i * ld, (size_t)n * sizeof(T));
+            transpose(x + c, ld, transposed, ld, n, columns);
+            for (int64_t i = 0; i < columns; i++) memcpy(out + order[c + i] * j.x.column, transposed + i * ld, (size_t)n * sizeof(T));
         }
     });
 }
@@ -252,8 +252,8 @@ template <class T> bool inverse(const LinearAlgebra* job) {
 // take(t, the sign of the exchanges, U, the elements from one of its rows to the next)
 template <class T, class F> bool each_diagonal(const LinearAlgebra& j, F take) {
     const int64_t n = j.n, ld = row_length<T>(n);
-    if (abreast<T>(j))
-        return each_abreast<T>(j, [&](int64_t t, int64_t size, const Abreast<T>& s, T* memory) {
+    if (fits_interleaved<T>(j))
+        return each_interleaved<T>(j, [&](int64_t t, int64_t size, const Interleaved<T>& s, T* memory) {
             store<vec<T>>(memory, s.sign);
             for (int64_t i = 0; i < n; i++) store<vec<T>>(memory + (1 + i) * LANES<T>, s.a[i][i]);
             for (int64_t l = 0; l < size; l++) take(t + l, memory[l], memory + LANES<T> + l, LANES<T> - 1);
@@ -302,32 +302,32 @@ template <class T, class F> bool one_by_one(const LinearAlgebra& j, int64_t work
     });
 }
 
-template <class T> Triangle<T> triangle(const Matrices& a, int64_t t, int64_t n, bool upper, bool unit, bool turned = false) {
-    return {matrix_at<T>(a, t), n, turned ? a.column : a.row, turned ? a.row : a.column, upper, unit};
+template <class T> Triangle<T> triangle(const Matrices& a, int64_t t, int64_t n, bool upper, bool unit, bool transposed = false) {
+    return {matrix_at<T>(a, t), n, transposed ? a.column : a.row, transposed ? a.row : a.column, upper, unit};
 }
 
 template <class T> bool lu_solve(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, ld = row_length<T>(n), ldx = row_length<T>(j.k), length = whole<T>(j.k);
-    const bool turned = j.upper;
+    const bool transposed = j.upper;
     if (few<T>(j.a, j.k))
         return one_by_one<T>(j, n * n, [&](int64_t t, T* x) {
             const int32_t* pivots = j.pivots + t * n;
-            j.info[t] = !turned && !exchange_rows(x, 1, n, pivots, false);
-            find_unknowns(triangle<T>(j.a, t, n, false, !turned, turned), x);
-            find_unknowns(triangle<T>(j.a, t, n, true, turned, turned), x);
-            if (turned) j.info[t] = !exchange_rows(x, 1, n, pivots, true);
+            j.info[t] = !transposed && !exchange_rows(x, 1, n, pivots, false);
+            find_unknowns(triangle<T>(j.a, t, n, false, !transposed, transposed), x);
+            find_unknowns(triangle<T>(j.a, t, n, true, transposed, transposed), x);
+            if (transposed) j.info[t] = !exchange_rows(x, 1, n, pivots, true);
         });
     return each_matrix<T>(j.count, n * n * j.k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         Matrices of = j.a;
-        if (turned) of.row = j.a.column, of.column = j.a.row;
+        if (transposed) of.row = j.a.column, of.column = j.a.row;
         take_in(of, t, n, n, a, ld);
         take_in(j.b, t, n, j.k, x, ldx);
-        bool known = turned || exchange_rows(x, ldx, n, j.pivots + t * n, false);
-        substitute(a, ld, x, ldx, n, length, false, !turned, memory);
-        substitute(a, ld, x, ldx, n, length, true, turned, memory);
-        if (turned) known = exchange_rows(x, ldx, n, j.pivots + t * n, true);
+        bool known = transposed || exchange_rows(x, ldx, n, j.pivots + t * n, false);
+        substitute(a, ld, x, ldx, n, length, false, !transposed, memory);
+        substitute(a, ld, x, ldx, n, length, true, transposed, memory);
+        if (transposed) known = exchange_rows(x, ldx, n, j.pivots + t * n, true);
         j.info[t] = !known;
         put_out(j.x, t, n, j.k, x, ldx);
     });
@@ -351,8 +351,8 @@ template <class T> bool triangular(const LinearAlgebra* job) {
 template <class T> bool cholesky_solve(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const int64_t n = j.n, k = j.k, ld = row_length<T>(n), ldx = row_length<T>(k), length = whole<T>(k);
-    Matrices turned = j.a;
-    turned.row = j.a.column, turned.column = j.a.row;
+    Matrices transposed = j.a;
+    transposed.row = j.a.column, transposed.column = j.a.row;
     if (few<T>(j.a, k))
         return one_by_one<T>(j, n * n, [&](int64_t t, T* x) {
             find_unknowns(triangle<T>(j.a, t, n, false, false, j.upper), x);
@@ -361,9 +361,9 @@ template <class T> bool cholesky_solve(const LinearAlgebra* job) {
     return each_matrix<T>(j.count, n * n * k, n * (ld + ldx) + copy_size(n, n), [&](int64_t t, T* a) {
         T *x = a + n * ld, *memory = x + n * ldx;
         take_in(j.b, t, n, k, x, ldx);
-        take_in(j.upper ? turned : j.a, t, n, n, a, ld);
+        take_in(j.upper ? transposed : j.a, t, n, n, a, ld);
         substitute(a, ld, x, ldx, n, length, false, false, memory);
-        take_in(j.upper ? j.a : turned, t, n, n, a, ld);
+        take_in(j.upper ? j.a : transposed, t, n, n, a, ld);
         substitute(a, ld, x, ldx, n, length, true, false, memory);
         put_out(j.x, t, n, k, x, ldx);
     });
@@ -439,13 +439,13 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
         for (int64_t i = 0; i < n; i++) memset(a + i * ld + i + 1, 0, (size_t)(n - i - 1) * sizeof(T));
         put_out(out, t, n, n, a, ld);
     };
-    if (!abreast<T>(j)) return each_matrix<T>(j.count, n * n * n / 6, size, one);
+    if (!fits_interleaved<T>(j)) return each_matrix<T>(j.count, n * n * n / 6, size, one);
     return each_group<T>(j, size, [&](int64_t t, int64_t count, T* memory) {
         Cells<T> a;
-        take_abreast(in, t, count, n, n, a, memory);
-        const bool made = cholesky_abreast<T>(a, n);
-        if (made) put_abreast(out, t, count, n, n, a, memory);
-        for (int64_t l = 0; l < count; l++) made ? (void)(j.info[t + l] = 0) : one(t + l, memory);
+        load_interleaved(in, t, count, n, n, a, memory);
+        const bool result = cholesky_interleaved<T>(a, n);
+        if (result) store_interleaved(out, t, count, n, n, a, memory);
+        for (int64_t l = 0; l < count; l++) result ? (void)(j.info[t + l] = 0) : one(t + l, memory);
     });
 }
 
@@ -455,7 +455,7 @@ template <class T> bool cholesky(const LinearAlgebra* job) {
 template <class T> bool qr(const LinearAlgebra* job);
 template <class T> bool geqrf(const LinearAlgebra* job);
 template <class T> bool reflected(const LinearAlgebra* job);
-template <class T> bool least(const LinearAlgebra* job);
+template <class T> bool least_squares(const LinearAlgebra* job);
 // In linalg/eigh_svd.cpp
 template <class T> bool symmetric(const LinearAlgebra* job);
 template <class T> bool singular(const LinearAlgebra* job);
@@ -465,7 +465,7 @@ const Kernel linalg_kernels[] = {
     BOTH("lu", lu), BOTH("parts", parts), BOTH("lu_solve", lu_solve), BOTH("solve", solve), BOTH("inverse", inverse), BOTH("det", det),
     BOTH("slogdet", slogdet), BOTH("triangular", triangular), BOTH("cholesky", cholesky), BOTH("cholesky_solve", cholesky_solve),
     BOTH("cholesky_inverse", cholesky_inverse), BOTH("qr", qr), BOTH("geqrf", geqrf), BOTH("reflected", reflected),
-    BOTH("least", least), BOTH("symmetric", symmetric), BOTH("singular", singular)};
+    BOTH("least_squares", least_squares), BOTH("symmetric", symmetric), BOTH("singular", singular)};
 CLAY_COUNT(linalg)
 
 }  // namespace CLAY_ISA

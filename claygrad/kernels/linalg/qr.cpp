@@ -22,7 +22,7 @@ template <class T> bool qr(const LinearAlgebra* job) {
     const int64_t size = (n + j.k) * ldv + j.k * ld + row_length<T>(count) + room_for<T>(count, n > j.k ? n : j.k);
     return each_matrix<T>(j.count, m * n * count * 2, size, [&](int64_t t, T* v) {
         T *q = v + n * ldv, *a = q + j.k * ldv, *tau = a + j.k * ld, *memory = tau + row_length<T>(count);
-        take_in(turned(j.a), t, n, m, v, ldv);
+        take_in(transposed(j.a), t, n, m, v, ldv);
         triangulate(v, ldv, m, n, a, ld, tau, memory);
         for (int64_t i = 1; i < j.k; i++) zeros(a + i * ld, i < count ? i : n);
         put_out(j.y, t, j.k, n, a, ld);
@@ -30,7 +30,7 @@ template <class T> bool qr(const LinearAlgebra* job) {
         zeros(q, j.k * ldv);
         for (int64_t i = 0; i < j.k; i++) q[i * ldv + i] = 1;
         multiply_rows(q, ldv, j.k, v, ldv, m, count, tau, true, true, memory);
-        put_out(turned(j.x), t, j.k, m, q, ldv);
+        put_out(transposed(j.x), t, j.k, m, q, ldv);
     });
 }
 
@@ -42,13 +42,13 @@ template <class T> bool geqrf(const LinearAlgebra* job) {
     return each_matrix<T>(j.count, m * n * count, size, [&](int64_t t, T* v) {
         T *a = v + n * ldv, *tau = a + count * ld;
         zeros(v, n * ldv);
-        take_in(turned(j.a), t, n, m, v, ldv);
+        take_in(transposed(j.a), t, n, m, v, ldv);
         j.info[t] = !all_finite(v, ldv, n);
         if (j.info[t]) return;
         triangulate(v, ldv, m, n, a, ld, tau, tau + row_length<T>(count));
         for (int64_t i = 0; i < count; i++)
             for (int64_t c = i; c < n; c++) v[c * ldv + i] = a[i * ld + c];
-        put_out(turned(j.x), t, n, m, v, ldv);
+        put_out(transposed(j.x), t, n, m, v, ldv);
         memcpy(place_at<T>(j.y, t), tau, (size_t)count * sizeof(T));
     });
 }
@@ -97,7 +97,7 @@ template <class T> double largest_square(const T* upper, const T* lower, int64_t
 // lstsq: the x that minimises |a x - b|, with the smallest norm, by QR of a or of its transpose, whichever is taller; a must have full
 // rank. In y for each matrix: the squared condition number or up to n times as much, from the norm of R's inverse (not if `unit`);
 // and the squared residual of each column of b.
-template <class T> bool least(const LinearAlgebra* job) {
+template <class T> bool least_squares(const LinearAlgebra* job) {
     const LinearAlgebra j = *job;
     const bool tall = j.m >= j.n;
     const int64_t m = tall ? j.m : j.n, n = tall ? j.n : j.m, k = j.k;
@@ -107,7 +107,7 @@ template <class T> bool least(const LinearAlgebra* job) {
         T *rows = v + n * ldv, *a = rows + k * ldv, *lower = a + n * ld, *inverse = lower + n * ld, *x = inverse + n * ld;
         T *tau = x + n * ldx, *more = tau + ld, *memory = more + ld, *found = place_at<T>(j.y, t);
         zeros(v, (n + k) * ldv);
-        take_in(tall ? turned(j.a) : j.a, t, n, m, v, ldv);
+        take_in(tall ? transposed(j.a) : j.a, t, n, m, v, ldv);
         j.info[t] = !all_finite(v, ldv, n);
         if (j.info[t]) return;
         triangulate(v, ldv, m, n, a, ld, tau, memory);
@@ -123,7 +123,7 @@ template <class T> bool least(const LinearAlgebra* job) {
             found[0] = (T)(largest_square(a, lower, ld, n, more, memory) * of_inverse);
         }
         if (tall) {                                            // R x = Q^T b
-            take_in(turned(j.b), t, k, m, rows, ldv);
+            take_in(transposed(j.b), t, k, m, rows, ldv);
             multiply_rows(rows, ldv, k, v, ldv, m, n, tau, false, false, memory);
             const Matrices upper{rows, 0, 1, ldv};
             take_in(upper, 0, n, k, x, ldx);
@@ -139,7 +139,7 @@ template <class T> bool least(const LinearAlgebra* job) {
             substitute(lower, ld, x, ldx, n, whole<T>(k), false, false, memory);
             transpose(x, ldx, rows, ldv, n, k);
             multiply_rows(rows, ldv, k, v, ldv, m, n, tau, true, false, memory);
-            put_out(turned(j.x), t, k, m, rows, ldv);
+            put_out(transposed(j.x), t, k, m, rows, ldv);
         }
     });
 }
@@ -150,8 +150,8 @@ template bool geqrf<float>(const LinearAlgebra*);
 template bool geqrf<double>(const LinearAlgebra*);
 template bool reflected<float>(const LinearAlgebra*);
 template bool reflected<double>(const LinearAlgebra*);
-template bool least<float>(const LinearAlgebra*);
-template bool least<double>(const LinearAlgebra*);
+template bool least_squares<float>(const LinearAlgebra*);
+template bool least_squares<double>(const LinearAlgebra*);
 
 }  // namespace CLAY_ISA
 }  // namespace clay

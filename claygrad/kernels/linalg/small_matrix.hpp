@@ -78,17 +78,17 @@ template <class T, class F> bool each_matrix(int64_t n, int64_t work, int64_t co
     struct Job {
         F& f;
         size_t bytes;
-        bool made;
+        bool done;
     } job{f, (size_t)(count + 64) * sizeof(T), true};
     parallel_for(n, 1 + 65536 / (work + 1), [](void* data, int64_t begin, int64_t end) {
         static thread_local Room kept;
         Job& j = *(Job*)data;
         T* memory = (T*)kept.get(j.bytes);
         for (int64_t t = begin; memory && t < end; t++) j.f(t, memory);
-        if (!memory) __atomic_store_n(&j.made, false, __ATOMIC_RELAXED);
+        if (!memory) __atomic_store_n(&j.done, false, __ATOMIC_RELAXED);
         kept.give_back();
     }, &job);
-    return job.made;
+    return job.done;
 }
 
 }  // namespace

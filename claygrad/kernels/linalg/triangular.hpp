@@ -113,11 +113,11 @@ constexpr int64_t BLOCK = 64;            // columns, or rows, per block
 
 // c -= a b, for m x k and k x n matrices in rows; b_turned: b holds n rows of k
 template <class T>
-void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, bool b_turned, T* c,
+void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, bool b_transposed, T* c,
                       int64_t ldc, T* memory) {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < k; j++) memory[i * k + j] = -a[i * lda + j];
-    gemm(CODE<T>, false, b_turned, m, n, k, memory, k, b, ldb, c, ldc, true);
+    gemm(CODE<T>, false, b_transposed, m, n, k, memory, k, b, ldb, c, ldc, true);
 }
 
 template <class T> int64_t whole(int64_t k) { return (k + LANES<T> - 1) / LANES<T> * LANES<T>; }

@@ -52,23 +52,23 @@ struct Product {
     int64_t start_i;
 
     int64_t item() const { return dtype == BF16 || dtype == BF16_WIDE ? 2 : dtype == F32 ? 4 : dtype == C128 ? 16 : 8; }
-    int64_t made() const { return dtype == BF16_WIDE ? 4 : item(); }         // element size of the result and of start
+    int64_t out_bytes() const { return dtype == BF16_WIDE ? 4 : item(); }         // element size of the result and of start
 
     // Part of the rows, or of the columns, of the result
     Product rows(int64_t begin, int64_t end) const {
         Product p = *this;
         p.m = end - begin;
         p.a += begin * (trans_a ? 1 : lda) * item();
-        p.c += begin * ldc * made();
-        if (start) p.start += begin * start_i * made();
+        p.c += begin * ldc * out_bytes();
+        if (start) p.start += begin * start_i * out_bytes();
         return p;
     }
     Product columns(int64_t begin, int64_t end) const {
         Product p = *this;
         p.n = end - begin;
         p.b += begin * (trans_b ? ldb : 1) * item();
-        p.c += begin * made();
-        if (start) p.start += begin * made();
+        p.c += begin * out_bytes();
+        if (start) p.start += begin * out_bytes();
         return p;
     }
 };
@@ -149,7 +149,7 @@ void add(Complex128& c, const Complex128& a, const Complex128& b) {
 }
 
 template <class T>
-void plain_gemm(int64_t m, int64_t n, int64_t k, const void* a_, int64_t a_i, int64_t a_p, const void* b_, int64_t ldb,
+void simple_gemm(int64_t m, int64_t n, int64_t k, const void* a_, int64_t a_i, int64_t a_p, const void* b_, int64_t ldb,
                 bool b_is_nk, void* c_, int64_t ldc, const void* start, int64_t start_i) {
     const T *a = (const T*)a_, *b = (const T*)b_;
     int64_t b_p = b_is_nk ? 1 : ldb, b_j = b_is_nk ? ldb : 1;
@@ -192,8 +192,8 @@ void product(const Product& p, bool by_blas) {
     switch (p.dtype) {
     case F32: return product<float>(0, own[0].function, by_blas, p);
     case F64: return product<double>(1, own[1].function, by_blas, p);
-    case C64: return product<Complex64>(2, (void*)plain_gemm<Complex64>, by_blas, p);
-    case C128: return product<Complex128>(3, (void*)plain_gemm<Complex128>, by_blas, p);
+    case C64: return product<Complex64>(2, (void*)simple_gemm<Complex64>, by_blas, p);
+    case C128: return product<Complex128>(3, (void*)simple_gemm<Complex128>, by_blas, p);
     case BF16: return by_own(current_isa().gemm_bf16[0].function, p);
     case BF16_WIDE: return by_own(current_isa().gemm_bf16[1].function, p);
     }
@@ -207,8 +207,8 @@ constexpr int64_t NO_VECTORS = 1024;     // the limit of an instruction set with
 bool wants_blas(const Product& p) {
     if (p.dtype == BF16 || p.dtype == BF16_WIDE || !gemm_of[index_of(p.dtype)] || !blas_can(p)) return false;
     if (p.dtype == C64 || p.dtype == C128) return true;
-    const int64_t most = current_isa().gemm_most;
-    return p.m * p.n * p.k > most && (tuned || most <= NO_VECTORS);
+    const int64_t largest = current_isa().gemm_limit;
+    return p.m * p.n * p.k > largest && (tuned || largest <= NO_VECTORS);
 }
 
 // The cost of a product, in real multiply-adds
@@ -219,7 +219,7 @@ int64_t work_of(const Product& p) { return p.m * p.n * p.k * (p.dtype == C64 || 
 constexpr int64_t WORTH = 1 << 20, LONG = 1 << 22, VAST = 1 << 28;
 // The rows and columns of a share are multiples of these, so that its vectors are full, and not so few that another algorithm would
 // be chosen than for the whole product: no sum depends on the number of threads.
-constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32, LEAST_ROWS = 16, ENOUGH = 512;
+constexpr int64_t STEP_ROWS = 8, STEP_COLUMNS = 32, MIN_ROWS = 16, ENOUGH = 512;
 
 struct Shares {
     const Product& p;
@@ -238,11 +238,11 @@ void shared_out(const Product& p, bool by_blas) {
     const int64_t work = work_of(p), threads = max_threads();
     if (work < WORTH || threads < 2) return product(p, by_blas);
     // Every share reads all of the other matrix, and may have to transpose it: that should be the smaller one.
-    const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.m < 2 * LEAST_ROWS || (p.n >= p.m && p.m < ENOUGH));
+    const bool of_columns = p.n >= 2 * STEP_COLUMNS && (p.m < 2 * MIN_ROWS || (p.n >= p.m && p.m < ENOUGH));
     // BLAS packs all of the other matrix for every share.
     int64_t parts = work / threads > LONG && !by_blas ? 2 * threads : threads;
-    const int64_t most = of_columns ? p.n / STEP_COLUMNS : p.m / LEAST_ROWS;
-    if (parts > most) parts = most > 1 ? most : 1;
+    const int64_t largest = of_columns ? p.n / STEP_COLUMNS : p.m / MIN_ROWS;
+    if (parts > largest) parts = largest > 1 ? largest : 1;
     Shares shares{p, by_blas, of_columns, parts};
     parallel_for(parts, 1, some_shares, &shares);
 }
@@ -332,11 +332,11 @@ void gemm_from(int dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int6
         Session session(by_blas, !whole);
         return whole ? product(p, true) : shared_out(p, by_blas);
     }
-    const size_t length = (size_t)(n * p.made());             // k is 0: the sum is empty
+    const size_t length = (size_t)(n * p.out_bytes());             // k is 0: the sum is empty
     for (int64_t i = 0; i < m; i++) {
-        char* row = p.c + i * ldc * p.made();
+        char* row = p.c + i * ldc * p.out_bytes();
         if (!start) memset(row, 0, length);
-        else if (start != c) memcpy(row, p.start + i * start_i * p.made(), length);
+        else if (start != c) memcpy(row, p.start + i * start_i * p.out_bytes(), length);
     }
 }
 
@@ -354,8 +354,8 @@ void many_range(void* data, int64_t begin, int64_t end) {
         Product p = j.first;
         p.a += i * j.a_step * p.item();
         p.b += i * j.b_step * p.item();
-        p.c += i * p.m * p.n * p.made();
-        if (p.start) p.start += i * j.start_step * p.made();
+        p.c += i * p.m * p.n * p.out_bytes();
+        if (p.start) p.start += i * j.start_step * p.out_bytes();
         shared_out(p, j.by_blas);
     }
 }

@@ -230,11 +230,11 @@ template <class T> Ahead<T> panel_at(const GemmJob<T>& job, int64_t p, int64_t j
 
 template <class T> void by_panels(const GemmJob<T>& job) {
     alignas(64) T panel[DEPTH * WIDE<T>];
-    const int64_t most = job.a_p == 1 ? DEPTH : DEPTH / 2;
+    const int64_t largest = job.a_p == 1 ? DEPTH : DEPTH / 2;
     const bool near = job.n * job.k * (int64_t)sizeof(T) <= CLOSE, together = job.ldb * job.k * (int64_t)sizeof(T) <= CLOSE / 2;
     int64_t share = job.k, tall = job.m;
-    if (job.k > most) {
-        const int64_t rounds = ceil_div(job.k, most);
+    if (job.k > largest) {
+        const int64_t rounds = ceil_div(job.k, largest);
         share = ceil_div(job.k, rounds);
     }
     if (job.m > TALL || job.m * share * (int64_t)sizeof(T) > SLAB) {     // a division would be a measurable part of a small product

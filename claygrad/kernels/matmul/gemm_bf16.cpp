@@ -25,10 +25,10 @@ constexpr int64_t FEW = 16, SHORT = 64;  // rows; and the length below which add
 
 thread_local Room room_of_a, room_of_b, room_of_sums;
 
-template <class Made> using Job = GemmJob<Brain, Made>;
+template <class Out> using Job = GemmJob<Bf16, Out>;
 
 // The operands of a block of c
-template <class Made> struct Block {
+template <class Out> struct Block {
     int64_t pairs;
     bool odd;                            // the length is odd
     const char* a;
@@ -38,9 +38,9 @@ template <class Made> struct Block {
     const float* before;                 // sums of the panels before, or null
     float* sums;                         // where to keep sums for the next panel; null: this is the last
     int64_t ld_sums;
-    Made* c;
+    Out* c;
     int64_t ldc;
-    const Made* start;
+    const Out* start;
     int64_t start_i;
     int64_t next;                        // distance to the next rows of a, for the prefetch, or 0
 };
@@ -59,7 +59,7 @@ inline Numbers one_number(const char* at) {
 }
 
 // R rows by N vectors of c. Not inlined: it needs all registers.
-template <class Made, int R, int N, Lie LIE> __attribute__((noinline)) void block(const Block<Made>& s) {
+template <class Out, int R, int N, Lie LIE> __attribute__((noinline)) void block(const Block<Out>& s) {
     const char* a = s.a;
     const int64_t a_i = LIE == IN_GROUPS ? (int64_t)sizeof(Pair) : s.a_i;
     const int64_t a_p = LIE == IN_ROWS ? (int64_t)sizeof(Pair) : LIE == IN_GROUPS ? ROWS * (int64_t)sizeof(Pair) : s.a_p;
@@ -115,19 +115,19 @@ template <class Made, int R, int N, Lie LIE> __attribute__((noinline)) void bloc
 }
 
 // As block, for 0 < rows <= R
-template <class Made, int R, int N> void some(int64_t rows, const Block<Made>& s) {
-    if (R == 1 || rows == R) return block<Made, R, N, ANYHOW>(s);
-    some<Made, R == 1 ? 1 : R - 1, N>(rows, s);
+template <class Out, int R, int N> void some(int64_t rows, const Block<Out>& s) {
+    if (R == 1 || rows == R) return block<Out, R, N, ANYHOW>(s);
+    some<Out, R == 1 ? 1 : R - 1, N>(rows, s);
 }
 
 // All rows of a slab times one panel; a packed slab has groups of rows.
-template <class Made, int N> void strip(int64_t left, int64_t group, Block<Made> s) {
+template <class Out, int N> void strip(int64_t left, int64_t group, Block<Out> s) {
     while (left > 0) {
         const int64_t rows = !group ? next_rows<ROWS>(left) : left < ROWS ? left : ROWS;
         s.next = rows < left ? rows * s.a_i : 0;
-        if (rows < ROWS) some<Made, ROWS - 1, N>(rows, s);
-        else if (group) block<Made, ROWS, N, IN_GROUPS>(s);
-        else block<Made, ROWS, N, IN_ROWS>(s);
+        if (rows < ROWS) some<Out, ROWS - 1, N>(rows, s);
+        else if (group) block<Out, ROWS, N, IN_GROUPS>(s);
+        else block<Out, ROWS, N, IN_ROWS>(s);
         left -= rows;
         s.a += group ? group * (int64_t)sizeof(Pair) : rows * s.a_i;
         s.c += rows * s.ldc;
@@ -149,24 +149,24 @@ struct Rooms {
 };
 
 // `rows` by `columns` elements of c at (i, j): `depth` terms of the sum from p on
-template <class Made>
-void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, const Rooms& rooms) {
+template <class Out>
+void slab(const Job<Out>& job, int64_t i, int64_t rows, int64_t j0, int64_t columns, int64_t p, int64_t depth, const Rooms& rooms) {
     Pair* const panels = rooms.panels;
-    Block<Made> first{};
+    Block<Out> first{};
     int64_t group = 0;
     first.pairs = depth / 2, first.odd = depth % 2;
     first.a = (const char*)(job.a + i * job.a_i + p * job.a_p);
-    first.a_i = job.a_i * (int64_t)sizeof(Brain), first.a_p = sizeof(Pair);
+    first.a_i = job.a_i * (int64_t)sizeof(Bf16), first.a_p = sizeof(Pair);
     if (job.a_p != 1) {
         first.pairs += first.odd, first.odd = false;
         group = group_size(depth);
-        pack_groups((const Brain*)first.a, job.a_p, rows, depth, rooms.groups, group);
+        pack_groups((const Bf16*)first.a, job.a_p, rows, depth, rooms.groups, group);
         first.a = (const char*)rooms.groups, first.a_i = sizeof(Pair), first.a_p = ROWS * sizeof(Pair);
     }
     first.ld_sums = columns, first.ldc = job.ldc, first.start_i = job.start_i;
     const bool last = p + depth == job.k;
     for (int64_t j = 0; j < columns; j += WIDE) {
-        Block<Made> s = first;
+        Block<Out> s = first;
         s.width = columns - j < WIDE ? columns - j : WIDE;
         const int64_t which = job.b_is_nk ? 0 : j / WIDE % PANELS, several = PANELS * WIDE;
         if (job.b_is_nk) pack_columns(job.b + (j0 + j) * job.ldb + p, job.ldb, s.width, depth, panels);
@@ -177,16 +177,16 @@ void slab(const Job<Made>& job, int64_t i, int64_t rows, int64_t j0, int64_t col
         s.start = job.start ? job.start + i * job.start_i + j0 + j : nullptr;
         s.before = p > 0 ? rooms.sums + j : nullptr;
         s.sums = last ? nullptr : rooms.sums + j;
-        if (s.width > 16) strip<Made, 2>(rows, group, s);
-        else strip<Made, 1>(rows, group, s);
+        if (s.width > 16) strip<Out, 2>(rows, group, s);
+        else strip<Out, 1>(rows, group, s);
     }
 }
 
 void round_to(float* to, float x) { *to = x; }
-void round_to(Brain* to, float x) { *to = brain_of(x); }
+void round_to(Bf16* to, float x) { *to = bf16_of(x); }
 
 // Without scratch memory
-template <class Made> void one_by_one(const Job<Made>& job) {
+template <class Out> void one_by_one(const Job<Out>& job) {
     const int64_t b_p = job.b_is_nk ? 1 : job.ldb, b_j = job.b_is_nk ? job.ldb : 1;
     for (int64_t i = 0; i < job.m; i++)
         for (int64_t j = 0; j < job.n; j++) {
@@ -196,9 +196,9 @@ template <class Made> void one_by_one(const Job<Made>& job) {
         }
 }
 
-template <class Made> void by_panels(const Job<Made>& job) {
+template <class Out> void by_panels(const Job<Out>& job) {
     const int64_t rounds = (job.k + 2 * DEPTH - 1) / (2 * DEPTH), share = ((job.k + rounds - 1) / rounds + 1) / 2 * 2;
-    int64_t tall = SLAB / (int64_t)sizeof(Brain) / share / 32 * 32;
+    int64_t tall = SLAB / (int64_t)sizeof(Bf16) / share / 32 * 32;
     if (tall > TALL) tall = TALL;
     if (job.m < tall + tall / 2) tall = job.m;
     const int64_t chunk = rounds == 1 ? job.n : CHUNK;
@@ -215,7 +215,7 @@ template <class Made> void by_panels(const Job<Made>& job) {
 }
 
 // Up to SMALL multiplications, in float32
-template <class Made> void small(const Job<Made>& job) {
+template <class Out> void small(const Job<Out>& job) {
     float a[SMALL], b[SMALL], c[SMALL];
     const bool in_rows = job.a_p == 1;
     const int64_t a_lines = in_rows ? job.m : job.k, a_length = in_rows ? job.k : job.m, lda = in_rows ? job.a_i : job.a_p;
@@ -232,17 +232,17 @@ template <class Made> void small(const Job<Made>& job) {
 }
 
 // These choices must be the same for a share of a product as for the whole: see shared_out.
-template <class Made>
+template <class Out>
 void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a_p, const void* b, int64_t ldb, bool b_is_nk,
           void* c, int64_t ldc, const void* start, int64_t start_i) {
-    Job<Made> job{m, n, k, (const Brain*)a, a_i, a_p, (const Brain*)b, ldb, b_is_nk, (Made*)c, ldc, (const Made*)start, start_i};
+    Job<Out> job{m, n, k, (const Bf16*)a, a_i, a_p, (const Bf16*)b, ldb, b_is_nk, (Out*)c, ldc, (const Out*)start, start_i};
     if (m * n * k <= SMALL) return small(job);
     if (k == 1 && b_is_nk && ldb == 1) job.b_is_nk = false, job.ldb = n;      // a single row is the same transposed
     const int64_t b_p = job.b_is_nk ? 1 : job.ldb;
     if (a_p == 1 && b_p == 1 && n == 1)
-        return by_dots<InPairs<Made>>(1, m, Dots<Brain, Made>{k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
+        return by_dots<InPairs<Out>>(1, m, Dots<Bf16, Out>{k, job.b, 0, job.a, a_i, job.c, 0, ldc, job.start, 0, start_i});
     if (a_p == 1 && job.b_is_nk && m < FEW && (m == 1 || k >= SHORT))
-        return by_dots<InPairs<Made>>(m, n, Dots<Brain, Made>{k, job.a, a_i, job.b, job.ldb, job.c, ldc, 1, job.start, start_i, 1});
+        return by_dots<InPairs<Out>>(m, n, Dots<Bf16, Out>{k, job.a, a_i, job.b, job.ldb, job.c, ldc, 1, job.start, start_i, 1});
     if (n == 1 && a_i == 1 && b_p == 1 && ldc == 1 && (!start || start_i == 1))      // a column is a row of the transposed product
         job = {1, m, k, job.b, 1, 1, job.a, a_p, false, job.c, m, job.start, m};
     by_panels(job);
@@ -251,7 +251,7 @@ void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a
 }  // namespace
 
 extern const Kernel gemm_kernels[];
-const Kernel gemm_kernels[] = {{"gemm", BF16, (void*)gemm<Brain>}, {"gemm", BF16_WIDE, (void*)gemm<float>}};
+const Kernel gemm_kernels[] = {{"gemm", BF16, (void*)gemm<Bf16>}, {"gemm", BF16_WIDE, (void*)gemm<float>}};
 
 }  // namespace CLAY_ISA
 }  // namespace clay

@@ -18,8 +18,8 @@ typedef uint32_t Pair;
 using Numbers = __m512i;                 // 32 of bfloat16, or 16 pairs
 
 inline __mmask32 first(int64_t n) { return n >= 32 ? ~(__mmask32)0 : (__mmask32)((1u << n) - 1); }
-inline Numbers brains(const Brain* x) { return _mm512_loadu_si512(x); }
-inline Numbers brains(const Brain* x, int64_t n) { return _mm512_maskz_loadu_epi16(first(n), x); }
+inline Numbers load_bf16(const Bf16* x) { return _mm512_loadu_si512(x); }
+inline Numbers load_bf16(const Bf16* x, int64_t n) { return _mm512_maskz_loadu_epi16(first(n), x); }
 
 // Two products in every lane, added to the sum
 inline f32v pairs_added(Numbers x, Numbers y, f32v sum) { return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)y); }
@@ -33,16 +33,16 @@ inline void paired(Numbers x, Numbers y, Numbers& low, Numbers& high) {
 }
 
 // Two rows of `width` numbers, as pairs; `second` is null where the sum ends with the first.
-inline void pair_up(const Brain* one, const Brain* second, int64_t width, Numbers& low, Numbers& high) {
-    if (width >= 32) paired(brains(one), second ? brains(second) : _mm512_setzero_si512(), low, high);
-    else paired(brains(one, width), second ? brains(second, width) : _mm512_setzero_si512(), low, high);
+inline void pair_up(const Bf16* one, const Bf16* second, int64_t width, Numbers& low, Numbers& high) {
+    if (width >= 32) paired(load_bf16(one), second ? load_bf16(second) : _mm512_setzero_si512(), low, high);
+    else paired(load_bf16(one, width), second ? load_bf16(second, width) : _mm512_setzero_si512(), low, high);
 }
 
 // Panels of b as it lies, `panel` pairs apart: rows of pairs, WIDE apart
-inline void pack_rows(const Brain* b, int64_t ldb, int64_t width, int64_t depth, Pair* to, int64_t panel) {
+inline void pack_rows(const Bf16* b, int64_t ldb, int64_t width, int64_t depth, Pair* to, int64_t panel) {
     constexpr int64_t AHEAD = 8;         // rows that are fetched before they are needed
     for (int64_t p = 0; p < depth; p += 2, to += WIDE) {
-        const Brain* row = b + p * ldb;
+        const Bf16* row = b + p * ldb;
         for (int64_t j = 0; j < width; j += WIDE) {
             __builtin_prefetch(row + AHEAD * ldb + j);
             __builtin_prefetch(row + (AHEAD + 1) * ldb + j);
@@ -56,12 +56,12 @@ inline void pack_rows(const Brain* b, int64_t ldb, int64_t width, int64_t depth,
 }
 
 // A panel of a transposed b: its numbers lie in pairs already. Rows that do not all begin at a whole pair are moved first.
-inline void pack_columns(const Brain* b, int64_t ldb, int64_t width, int64_t depth, Pair* to) {
-    alignas(64) Brain moved[16 * 2 * DEPTH];
+inline void pack_columns(const Bf16* b, int64_t ldb, int64_t width, int64_t depth, Pair* to) {
+    alignas(64) Bf16 moved[16 * 2 * DEPTH];
     const int64_t pairs = depth / 2;
     for (int64_t j = 0; j < width; j += 16) {
         const int64_t rows = width - j < 16 ? width - j : 16;
-        const Brain* from = b + j * ldb;
+        const Bf16* from = b + j * ldb;
         int64_t step = ldb;
         if (ldb % 2 || (uintptr_t)from % sizeof(Pair)) {
             for (int64_t r = 0; r < rows; r++) memcpy(moved + r * 2 * DEPTH, from + r * ldb, pairs * sizeof(Pair));
@@ -74,10 +74,10 @@ inline void pack_columns(const Brain* b, int64_t ldb, int64_t width, int64_t dep
 }
 
 // A transposed a: ROWS of its rows at a time, pair after pair; groups of them are `group` pairs apart.
-inline void pack_groups(const Brain* a, int64_t a_p, int64_t rows, int64_t depth, Pair* to, int64_t group) {
+inline void pack_groups(const Bf16* a, int64_t a_p, int64_t rows, int64_t depth, Pair* to, int64_t group) {
     for (int64_t i = 0; i < rows; i += 32, to += 4 * group)
         for (int64_t p = 0; p < depth; p += 2) {
-            const Brain* row = a + p * a_p + i;
+            const Bf16* row = a + p * a_p + i;
             Pair* at = to + p / 2 * ROWS;
             Numbers low, high;
             pair_up(row, p + 1 < depth ? row + a_p : nullptr, rows - i, low, high);
@@ -90,25 +90,25 @@ inline void pack_groups(const Brain* a, int64_t a_p, int64_t rows, int64_t depth
 
 // Where the numbers of a vector begin a result of either type
 inline f32v floats(const float* x, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)first(n), x); }
-inline f32v floats(const Brain* x, int64_t n) {
+inline f32v floats(const Bf16* x, int64_t n) {
     return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16((__mmask16)first(n), x)), 16);
 }
 inline void put(float* to, f32v v, int64_t n) {
     if (n >= 16) _mm512_storeu_ps(to, v);
     else _mm512_mask_storeu_ps(to, (__mmask16)first(n), v);
 }
-inline void put(Brain* to, f32v v, int64_t n) {
-    const __m256i made = (__m256i)_mm512_cvtneps_pbh(v);
-    if (n >= 16) _mm256_storeu_si256((__m256i*)to, made);
-    else _mm256_mask_storeu_epi16(to, (__mmask16)first(n), made);
+inline void put(Bf16* to, f32v v, int64_t n) {
+    const __m256i out = (__m256i)_mm512_cvtneps_pbh(v);
+    if (n >= 16) _mm256_storeu_si256((__m256i*)to, out);
+    else _mm256_mask_storeu_epi16(to, (__mmask16)first(n), out);
 }
 
 // Rows along each other
-template <class Made> struct InPairs {
+template <class Out> struct InPairs {
     static constexpr int64_t LENGTH = INT64_MAX;         // their sums are rounded once
-    template <int R, int J> static void dots(const Dots<Brain, Made>& s);
+    template <int R, int J> static void dots(const Dots<Bf16, Out>& s);
 };
-template <class Made> template <int R, int J> void InPairs<Made>::dots(const Dots<Brain, Made>& s) {
+template <class Out> template <int R, int J> void InPairs<Out>::dots(const Dots<Bf16, Out>& s) {
     f32v acc[R][J];
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
@@ -129,8 +129,8 @@ template <class Made> template <int R, int J> void InPairs<Made>::dots(const Dot
             for (int j = 0; j < J; j++) acc[r][j] = pairs_added(x, y[j], acc[r][j]);
         }
     };
-    for (; p + 32 <= s.k; p += 32) step([](const Brain* row) { return brains(row); });
-    if (p < s.k) step([&](const Brain* row) { return brains(row, s.k - p); });
+    for (; p + 32 <= s.k; p += 32) step([](const Bf16* row) { return load_bf16(row); });
+    if (p < s.k) step([&](const Bf16* row) { return load_bf16(row, s.k - p); });
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 16

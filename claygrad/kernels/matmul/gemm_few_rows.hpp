@@ -137,9 +137,9 @@ template <class T, int P> void stream_rows(const GemmJob<T>& job, int64_t p, int
 template <class T> void by_streams(const GemmJob<T>& job) {
     constexpr int64_t room = SUMS / sizeof(T);
     alignas(64) T sums[room];
-    const int64_t most = room / job.m / WIDE<T> * WIDE<T>;
-    for (int64_t j = 0; j < job.n; j += most) {
-        const int64_t width = job.n - j < most ? job.n - j : most, step = (width + W<T> - 1) / W<T> * W<T>;
+    const int64_t largest = room / job.m / WIDE<T> * WIDE<T>;
+    for (int64_t j = 0; j < job.n; j += largest) {
+        const int64_t width = job.n - j < largest ? job.n - j : largest, step = (width + W<T> - 1) / W<T> * W<T>;
         memset(sums, 0, job.m * step * sizeof(T));
         int64_t p = 0;
         for (; p + BATCH <= job.k; p += BATCH) stream_rows<T, BATCH>(job, p, j, width, sums, step);

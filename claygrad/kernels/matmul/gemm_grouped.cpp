@@ -7,8 +7,8 @@
 namespace clay {
 namespace {
 
-// A task computes a strip of columns of a (rows of the results) for all products: at least LEAST columns, and about STRIPS strips.
-constexpr int64_t LEAST = 64, STRIPS = 4;
+// A task computes a strip of columns of a (rows of the results) for all products: at least MIN_COLUMNS columns, and about STRIPS strips.
+constexpr int64_t MIN_COLUMNS = 64, STRIPS = 4;
 constexpr int64_t ALONE = 1 << 26;       // a product of so many multiplications is divided among threads by itself
 
 constexpr int64_t WORTH = 1 << 19;       // min multiplications per thread
@@ -26,7 +26,7 @@ void rows_of(int dtype, const Across& p, int64_t at, int64_t rows) {
     char* c = (char*)p.c + at * p.n * item;
     if (p.b) return gemm(dtype, true, false, rows, p.n, p.k, a, p.lda, p.b, p.ldb, c, p.n, p.add);
     if (rows <= 0) return;
-    Spread columns;
+    ReduceInput columns;
     columns.x = a, columns.n = p.k, columns.pitch = p.lda, columns.inner = rows;
     columns.axes = 1, columns.shape[0] = 1, columns.leap[0] = 0;
     ((reduce_fn)find("reduce", "sum", dtype))(columns, c);
@@ -44,17 +44,17 @@ void some_strips(void* data, int64_t begin, int64_t end) {
 }  // namespace
 
 void gemm_across(int dtype, const Across* products, int count) {
-    int64_t most = 0, columns = 0, work = 0;
+    int64_t largest = 0, columns = 0, work = 0;
     for (int i = 0; i < count; i++) {
         const Across& p = products[i];
         const int64_t own = p.m * p.n * p.k;
-        if (own > most) most = own;
+        if (own > largest) largest = own;
         if (p.m > columns) columns = p.m;
         work += own;
     }
-    const int64_t strip = columns > STRIPS * LEAST ? (columns / STRIPS + 63) / 64 * 64 : LEAST, strips = ceil_div(columns, strip);
+    const int64_t strip = columns > STRIPS * MIN_COLUMNS ? (columns / STRIPS + 63) / 64 * 64 : MIN_COLUMNS, strips = ceil_div(columns, strip);
     Job job{dtype, count, strip, products};
-    if (most <= ALONE) return parallel_for(strips, 1 + WORTH * strips / (work + 1), some_strips, &job);
+    if (largest <= ALONE) return parallel_for(strips, 1 + WORTH * strips / (work + 1), some_strips, &job);
     for (int i = 0; i < count; i++) rows_of(dtype, products[i], 0, products[i].m);
 }
 

@@ -27,14 +27,14 @@ template <class T, bool OUTER> void range(void* data, int64_t begin, int64_t end
         const bool line = start && job.start_j == 1;
         if (start && job.start_j > 1) {                  // a column of a transposed matrix
             for (int64_t j = 0; j < job.n; j++) {
-                const T made = OUTER ? job.x[i] * job.y[j] : out[j];
-                out[j] = made * job.alpha + start[j * job.start_j] * job.beta;
+                const T result = OUTER ? job.x[i] * job.y[j] : out[j];
+                out[j] = result * job.alpha + start[j * job.start_j] * job.beta;
             }
             continue;
         }
         along<T>(job.n, [=](int64_t j, int64_t m) {
-            const V made = OUTER ? factor * get<V>(job.y + j, m) : get<V>(out + j, m);
-            put<V>(out + j, made * alpha + (line ? get<V>(start + j, m) * beta : one), m);
+            const V result = OUTER ? factor * get<V>(job.y + j, m) : get<V>(out + j, m);
+            put<V>(out + j, result * alpha + (line ? get<V>(start + j, m) * beta : one), m);
         });
     }
 }

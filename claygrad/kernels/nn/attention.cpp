@@ -65,7 +65,7 @@ int64_t seen(const Attention& s, T* row, int64_t b, int64_t h, int64_t i, int64_
 // exp, with 0 for subnormal results: they are slow, and masked scores would all give them.
 template <class V> V weight(V x) {
     const V low = splat<V>(sizeof(typename Lanes<V>::T) == 4 ? -87 : -708);
-    return pick(x < low, splat<V>(0), exp(maximum(x, low)));
+    return select(x < low, splat<V>(0), exp(maximum(x, low)));
 }
 #if defined(CLAY_VECTOR_BYTES) && !defined(__AVX512F__)
 inline f32v weight(f32v x) { return exp_down(x); }
@@ -75,9 +75,9 @@ template <class V> V one_exp(V x) { return first_lane(weight(splat<vec<V>>(x)));
 
 // Rows whose scores fit the registers together: the reduction of one overlaps with the work of the others.
 #if defined(__AVX512F__)
-template <class T> constexpr int ABREAST = 16 * Lanes<vec<T>>::width / WIDE;
+template <class T> constexpr int INTERLEAVED = 16 * Lanes<vec<T>>::width / WIDE;
 #else
-template <class T> constexpr int ABREAST = 1;
+template <class T> constexpr int INTERLEAVED = 1;
 #endif
 
 // R rows of N vectors of scores become exp(score - top), with zeros beyond `count`. top and sum are updated; the caller multiplies
@@ -119,8 +119,8 @@ template <int R, int N, class T> void soften(T* rows, const int64_t* count, T sc
 
 template <int N, class T> void soften_all(int64_t n, T* rows, const int64_t* count, T scale, T* top, T* sum, T* shrink) {
     int64_t i = 0;
-    for (; i + ABREAST<T> <= n; i += ABREAST<T>)
-        soften<ABREAST<T>, N>(rows + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
+    for (; i + INTERLEAVED<T> <= n; i += INTERLEAVED<T>)
+        soften<INTERLEAVED<T>, N>(rows + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
     for (; i < n; i++) soften<1, N>(rows + i * WIDE, count + i, scale, top + i, sum + i, shrink + i);
 }
 
@@ -129,7 +129,7 @@ template <class T> void scaled(T* row, int64_t n, T by) {
 }
 
 // One tile of queries and all keys; `turned`: the keys transposed to (size, keys), or null.
-template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* turned, T* room) {
+template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* transposed, T* room) {
     const int64_t rows = min(TALL, s.queries - q0), size = s.size;
     T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, scale;
     for (int64_t i = 0; i < rows; i++) top[i] = -__builtin_inf(), sum[i] = 0;
@@ -137,7 +137,7 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
     const T* query = at<T>(s.query, b, h, q0);
     for (int64_t k0 = 0; k0 < end; k0 += WIDE) {
         const int64_t width = min(WIDE, end - k0);
-        if (turned) product(rows, width, size, query, s.query.row, 1, turned + k0, s.keys, false, scores, WIDE, false);
+        if (transposed) product(rows, width, size, query, s.query.row, 1, transposed + k0, s.keys, false, scores, WIDE, false);
         else product(rows, width, size, query, s.query.row, 1, at<T>(s.key, b, h, k0), s.key.row, true, scores, WIDE, false);
         int64_t count[TALL];
         T shrink[TALL];
@@ -159,8 +159,8 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
     T* log_sum = (T*)s.log_sum + (b * s.heads + h) * s.queries + q0;
     for (int64_t i = 0; i < rows; i += W) {      // fully masked rows: log(0) = -inf
         const V zero = splat<V>(0), logs = log(load<V>(sum + i));
-        const V made = pick(load<V>(sum + i) == zero, splat<V>(-__builtin_inf()), load<V>(top + i) + logs);
-        store_part<V>(log_sum + i, made, min(W, rows - i));
+        const V result = select(load<V>(sum + i) == zero, splat<V>(-__builtin_inf()), load<V>(top + i) + logs);
+        store_part<V>(log_sum + i, result, min(W, rows - i));
     }
 }
 
@@ -171,19 +171,19 @@ int64_t shares_of(int64_t heads, int64_t tiles) { return heads >= MANY ? 1 : min
 template <class T> bool forward(const Attention* job) {
     const Attention& s = *job;
     const int64_t heads = s.batch * s.heads, high = ceil_div(s.queries, TALL), shares = shares_of(heads, high);
-    const int64_t turned_size = s.queries >= FEW ? s.size * s.keys : 0;
+    const int64_t transposed_size = s.queries >= FEW ? s.size * s.keys : 0;
     volatile bool short_of_memory = false;
     each_task(heads * shares, s.queries * s.keys * s.size * 2 / shares, [&](int64_t i) {
         const int64_t head = i / shares, share = i % shares, b = head / s.heads, h = head % s.heads;
-        T* room = (T*)own.get((turned_size + TALL * WIDE + TALL * s.size + 2 * TALL) * sizeof(T));
+        T* room = (T*)own.get((transposed_size + TALL * WIDE + TALL * s.size + 2 * TALL) * sizeof(T));
         if (!room) {
             short_of_memory = true;
             return;
         }
-        T* turned = turned_size ? room + TALL * WIDE + TALL * s.size + 2 * TALL : nullptr;
-        if (turned) transpose(at<T>(s.key, b, h), s.key.row, turned, s.keys, s.keys, s.size);
+        T* transposed = transposed_size ? room + TALL * WIDE + TALL * s.size + 2 * TALL : nullptr;
+        if (transposed) transpose(at<T>(s.key, b, h), s.key.row, transposed, s.keys, s.keys, s.size);
         for (int64_t t = share * high / shares; t < (share + 1) * high / shares; t++)
-            forward_tile<T>(s, b, h, t * TALL, turned, room);
+            forward_tile<T>(s, b, h, t * TALL, transposed, room);
         own.give_back();
     });
     return !short_of_memory;
@@ -191,11 +191,11 @@ template <class T> bool forward(const Attention* job) {
 
 // --- backward --------------------------------------------------------------------------------------------------------
 template <class T> struct Tile {
-    T *weights, *grads, *turned_key, *turned_value;
+    T *weights, *grads, *transposed_key, *transposed_value;
     static int64_t numbers(int64_t size) { return 2 * TALL * WIDE + 2 * WIDE * size; }
     Tile(T* room, int64_t size) {
         weights = room, grads = weights + TALL * WIDE;
-        turned_key = grads + TALL * WIDE, turned_value = turned_key + WIDE * size;
+        transposed_key = grads + TALL * WIDE, transposed_value = transposed_key + WIDE * size;
     }
 };
 
@@ -223,8 +223,8 @@ void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T
     const int64_t width = min(WIDE, s.keys - k0), size = s.size;
     const T *key = at<T>(s.key, b, h, k0), *log_sum = (const T*)s.log_sum + (b * s.heads + h) * s.queries;
     T *to_key = at<T>(s.key_grad, b, h, k0), *to_value = at<T>(s.value_grad, b, h, k0), scale;
-    transpose(key, s.key.row, room.turned_key, WIDE, width, size);
-    transpose(at<T>(s.value, b, h, k0), s.value.row, room.turned_value, WIDE, width, size);
+    transpose(key, s.key.row, room.transposed_key, WIDE, width, size);
+    transpose(at<T>(s.value, b, h, k0), s.value.row, room.transposed_value, WIDE, width, size);
     const int64_t begin = s.causal ? k0 / TALL * TALL : 0;
     if (begin >= s.queries) {            // no query attends to these keys
         clear<T>(s.key_grad, b, h, k0, k0 + width, size);
@@ -236,8 +236,8 @@ void backward_tile(const Attention& s, int64_t b, int64_t h, int64_t k0, const T
     for (int64_t q0 = last; q0 >= begin; q0 -= TALL) {
         const int64_t rows = min(TALL, s.queries - q0), wide = s.causal && q0 < last ? min(width, q0 + rows - k0) : width;
         const T *query = at<T>(s.query, b, h, q0), *grad = at<T>(s.grad, b, h, q0);
-        product(rows, wide, size, query, s.query.row, 1, room.turned_key, WIDE, false, room.weights, WIDE, false);
-        product(rows, wide, size, grad, s.grad.row, 1, room.turned_value, WIDE, false, room.grads, WIDE, false);
+        product(rows, wide, size, query, s.query.row, 1, room.transposed_key, WIDE, false, room.weights, WIDE, false);
+        product(rows, wide, size, grad, s.grad.row, 1, room.transposed_value, WIDE, false, room.grads, WIDE, false);
         for (int64_t i = 0; i < rows; i++) {
             T* row = room.weights + i * WIDE;
             const int64_t count = seen(s, row, b, h, q0 + i, k0, wide, scale);

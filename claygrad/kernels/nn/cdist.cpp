@@ -13,7 +13,7 @@ namespace CLAY_ISA {
 namespace {
 
 // 1 if the elements differ, else 0; inf - inf gives NaN
-template <class V> V counted(V gap) { return pick(gap == gap, pick(gap == splat<V>(0), splat<V>(0), splat<V>(1)), gap); }
+template <class V> V counted(V gap) { return select(gap == gap, select(gap == splat<V>(0), splat<V>(0), splat<V>(1)), gap); }
 
 template <class T, class F> T total(const T* x, const T* y, int64_t k, F term_of) {
     using V = vec<T>;
@@ -54,13 +54,13 @@ template <int P, class V> V add_gap(V sum, V gap) {
 
 // R rows of x and the columns of `turned` (y transposed), from their differences
 template <int P, int R, class T>
-inline void differences(const T* x, int64_t k, const T* turned, int64_t columns, T* out, int64_t n) {
+inline void differences(const T* x, int64_t k, const T* transposed, int64_t columns, T* out, int64_t n) {
     using V = vec<T>;
     along<T>(columns, [&](int64_t j, int64_t m) {
         V sum[R];
         for (int r = 0; r < R; r++) sum[r] = splat<V>(0);
         for (int64_t p = 0; p < k; p++) {
-            const V y = load<V>(turned + p * COLUMNS + j);
+            const V y = load<V>(transposed + p * COLUMNS + j);
             for (int r = 0; r < R; r++) sum[r] = add_gap<P>(sum[r], splat<V>(x[r * k + p]) - y);
         }
         for (int r = 0; r < R; r++) put<V>(out + r * n + j, P == 2 ? sqrt(sum[r]) : sum[r], m);
@@ -68,14 +68,14 @@ inline void differences(const T* x, int64_t k, const T* turned, int64_t columns,
 }
 
 template <int P, class T> bool by_differences(const T* x, const T* y, T* out, int64_t rows, int64_t n, int64_t k, Room& room) {
-    T* turned = (T*)room.get((size_t)(k * COLUMNS) * sizeof(T));
-    if (!turned) return false;
+    T* transposed = (T*)room.get((size_t)(k * COLUMNS) * sizeof(T));
+    if (!transposed) return false;
     for (int64_t j = 0; j < n; j += COLUMNS) {
         const int64_t columns = n - j < COLUMNS ? n - j : COLUMNS;
-        transpose(y + j * k, k, turned, COLUMNS, columns, k);
+        transpose(y + j * k, k, transposed, COLUMNS, columns, k);
         int64_t i = 0;
-        for (; i + 4 <= rows; i += 4) differences<P, 4>(x + i * k, k, turned, columns, out + i * n + j, n);
-        for (; i < rows; i++) differences<P, 1>(x + i * k, k, turned, columns, out + i * n + j, n);
+        for (; i + 4 <= rows; i += 4) differences<P, 4>(x + i * k, k, transposed, columns, out + i * n + j, n);
+        for (; i < rows; i++) differences<P, 1>(x + i * k, k, transposed, columns, out + i * n + j, n);
     }
     return true;
 }
@@ -101,9 +101,9 @@ void by_product(const T* x, const T* y, const T* squares, T* out, int64_t rows, 
         along<T>(n, [&](int64_t j, int64_t m) {
             const V both = own + get<V>(squares + j, m);
             const V gap = multiply_add(splat<V>(-2), get<V>(row + j, m), both);
-            const V close = part(pick(gap < both * share, one, zero), m, zero);
+            const V close = part(select(gap < both * share, one, zero), m, zero);
             near |= first_lane(folded<MaxOf>(close)) > 0;
-            put<V>(row + j, pick(gap < both * share, splat<V>(-1), sqrt(gap)), m);
+            put<V>(row + j, select(gap < both * share, splat<V>(-1), sqrt(gap)), m);
         });
         for (int64_t j = 0; near && j < n; j++)
             if (row[j] == -1) row[j] = distance(x + i * k, y + j * k, k, 2);
@@ -150,7 +150,7 @@ void one_back(const T* x, const T* y, const T* weight, int64_t count, int64_t k,
         V sum = zero;
         for (int64_t j = 0; j < count; j++) {
             const V by = splat<V>(weight[j]), gap = own - get<V>(y + j * k + e, m);
-            const V part = SIGNS ? pick(gap > zero, by, pick(gap < zero, -by, gap * zero)) : gap * by;
+            const V part = SIGNS ? select(gap > zero, by, select(gap < zero, -by, gap * zero)) : gap * by;
             sum = sum + part;
             if (to_y) put<V>(to_y + j * k + e, get<V>(to_y + j * k + e, m) - part, m);
         }

@@ -50,13 +50,13 @@ template <class T> void backward_range(void* data, int64_t begin, int64_t end) {
     }
 }
 
-template <class T> void forward_abreast(const CrossEntropy& s) {
+template <class T> void forward_interleaved(const CrossEntropy& s) {
     using V = vec<T>;
-    each_abreast<T>(s.rows, s.classes, [&s](int64_t r, int64_t m) {
+    each_interleaved<T>(s.rows, s.classes, [&s](int64_t r, int64_t m) {
         const int64_t n = s.classes;
         const T* x = (const T*)s.x + r * n;
         T *loss = (T*)s.loss + r, *tops = (T*)s.kept + r, *logs = tops + s.rows;
-        RowsAbreast<T> a;
+        InterleavedRows<T> a;
         a.take(x, n, m);
         V top = splat<V>(MaxOf::identity), sum = splat<V>(0);
         for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(a.at + k * a.W, m));
@@ -68,13 +68,13 @@ template <class T> void forward_abreast(const CrossEntropy& s) {
     });
 }
 
-template <class T> void backward_abreast(const CrossEntropy& s) {
+template <class T> void backward_interleaved(const CrossEntropy& s) {
     using V = vec<T>;
-    each_abreast<T>(s.rows, s.classes, [&s](int64_t r, int64_t m) {
+    each_interleaved<T>(s.rows, s.classes, [&s](int64_t r, int64_t m) {
         const int64_t n = s.classes;
         const T *tops = (const T*)s.kept + r, *logs = tops + s.rows, *factor = (const T*)s.scale;
         T* dx = (T*)s.to_x + r * n;
-        RowsAbreast<T> a;
+        InterleavedRows<T> a;
         a.take((const T*)s.x + r * n, n, m);
         const V top = get<V>(tops, m), log_sum = get<V>(logs, m), scale = s.one_scale ? splat<V>(*factor) : get<V>(factor + r, m);
         for (int64_t k = 0; k < n; k++) {
@@ -91,11 +91,11 @@ template <class T> void backward_abreast(const CrossEntropy& s) {
 }
 
 template <class T> void forward(const CrossEntropy* s) {
-    if (short_rows<T>(s->classes)) return forward_abreast<T>(*s);
+    if (short_rows<T>(s->classes)) return forward_interleaved<T>(*s);
     parallel_for(s->rows, COSTLY_ROWS / s->classes + 1, forward_range<T>, (void*)s);
 }
 template <class T> void backward(const CrossEntropy* s) {
-    if (short_rows<T>(s->classes)) return backward_abreast<T>(*s);
+    if (short_rows<T>(s->classes)) return backward_interleaved<T>(*s);
     parallel_for(s->rows, COSTLY_ROWS / s->classes + 1, backward_range<T>, (void*)s);
 }
 
@@ -104,7 +104,7 @@ thread_local Room room;
 
 template <class V> V log_of_sum(V a, V b, V c) {
     using T = typename Lanes<V>::T;
-    const V top = maximum(maximum(a, b), c), none = splat<V>(-(T)__builtin_inf()), safe = pick(top == none, splat<V>(0), top);
+    const V top = maximum(maximum(a, b), c), none = splat<V>(-(T)__builtin_inf()), safe = select(top == none, splat<V>(0), top);
     return log(exp(a - safe) + exp(b - safe) + exp(c - safe)) + safe;
 }
 
@@ -112,7 +112,7 @@ template <class V> V log_of_sum(V a, V b, V c) {
 template <class T> void step_on(const T* from, const T* leaps, const T* said, int64_t n, int step, T* out) {
     using V = vec<T>;
     along<T>(n, [=](int64_t s, int64_t m) {
-        const V two = get<V>(from + s + 2 * step, m), far = pick(get<V>(leaps + s, m) == splat<V>(1), two, splat<V>(-(T)__builtin_inf()));
+        const V two = get<V>(from + s + 2 * step, m), far = select(get<V>(leaps + s, m) == splat<V>(1), two, splat<V>(-(T)__builtin_inf()));
         put<V>(out + s, log_of_sum(get<V>(from + s, m), get<V>(from + s + step, m), far) + get<V>(said + s, m), m);
     });
 }
@@ -127,8 +127,8 @@ constexpr int64_t AROUND = 16;
 
 template <class T> struct Rows {
     T *a, *b, *said;
-    Rows(int64_t places) {
-        const int64_t line = places + 4 * AROUND;
+    Rows(int64_t indices) {
+        const int64_t line = indices + 4 * AROUND;
         a = (T*)room.get(3 * line * sizeof(T));
         if (!a) return;
         for (int64_t i = 0; i < 3 * line; i++) a[i] = -(T)__builtin_inf();
@@ -138,26 +138,26 @@ template <class T> struct Rows {
 
 template <class T> void speak(const Alignment& s, int64_t example, int64_t t, int64_t n, T* said) {
     const T* x = (const T*)s.log_probs + (t * s.examples + example) * s.classes;
-    const int64_t* labels = s.labels + example * s.places;
+    const int64_t* labels = s.labels + example * s.positions;
     for (int64_t i = 0; i < n; i++) said[i] = x[labels[i]];
 }
 
 template <class T> bool align(const Alignment* job) {
     const Alignment& s = *job;
     volatile bool short_of_memory = false;
-    each_task(s.examples, s.frames * s.places * 64, [&](int64_t e) {
-        Rows<T> rows(s.places);
+    each_task(s.examples, s.frames * s.positions * 64, [&](int64_t e) {
+        Rows<T> rows(s.positions);
         if (!rows.a) {
             short_of_memory = true;
             return;
         }
         const T none = -(T)__builtin_inf();
-        T *alpha = (T*)s.alpha + e * s.frames * s.places, *leaps = rows.b;
+        T *alpha = (T*)s.alpha + e * s.frames * s.positions, *leaps = rows.b;
         const int64_t span = s.spans[e], n = s.lengths[e];
-        for (int64_t i = 0; i < n; i++) leaps[i] = s.skips[e * s.places + i];
-        for (int64_t t = 0; t < s.frames; t++, alpha += s.places) {
+        for (int64_t i = 0; i < n; i++) leaps[i] = s.skips[e * s.positions + i];
+        for (int64_t t = 0; t < s.frames; t++, alpha += s.positions) {
             const int64_t own = t < span ? n : 0;                                            // frames past the end do not count
-            for (int64_t i = own; i < s.places; i++) alpha[i] = none;
+            for (int64_t i = own; i < s.positions; i++) alpha[i] = none;
             if (!own) continue;
             speak(s, e, t, n, rows.said);
             if (t) step_on(rows.a, leaps, rows.said, n, -1, alpha);
@@ -175,16 +175,16 @@ template <class T> bool align_back(const Alignment* job) {
     using V = vec<T>;
     const Alignment& s = *job;
     volatile bool short_of_memory = false;
-    each_task(s.examples, s.frames * s.places * 64, [&](int64_t e) {
-        Rows<T> rows(s.places + s.places);
+    each_task(s.examples, s.frames * s.positions * 64, [&](int64_t e) {
+        Rows<T> rows(s.positions + s.positions);
         if (!rows.a) {
             short_of_memory = true;
             return;
         }
-        T* leaps = rows.said + s.places + AROUND;
-        for (int64_t i = 0; i < s.places; i++) leaps[i] = i + 2 < s.places && s.skips[e * s.places + i + 2];
+        T* leaps = rows.said + s.positions + AROUND;
+        for (int64_t i = 0; i < s.positions; i++) leaps[i] = i + 2 < s.positions && s.skips[e * s.positions + i + 2];
         const int64_t last = s.spans[e] - 1, end = s.lengths[e] - 1;
-        const int64_t* labels = s.labels + e * s.places;
+        const int64_t* labels = s.labels + e * s.positions;
         const T loss = ((const T*)s.loss)[e], g = ((const T*)s.g)[e];
         const bool endless = loss == (T)__builtin_inf() || loss == -(T)__builtin_inf();
         for (int64_t t = s.frames - 1; t >= 0; t--) {
@@ -199,8 +199,8 @@ template <class T> bool align_back(const Alignment* job) {
             else
                 for (int64_t i = 0; i <= end; i++) rows.b[i] = i >= end - 1 ? rows.said[i] : -(T)__builtin_inf();
             for (int64_t i = 0; i <= end; i++) rows.a[i] = rows.b[i];
-            const T *alpha = (const T*)s.alpha + (e * s.frames + t) * s.places, *beta = rows.b, *said = rows.said;
-            T* share = rows.b + s.places;
+            const T *alpha = (const T*)s.alpha + (e * s.frames + t) * s.positions, *beta = rows.b, *said = rows.said;
+            T* share = rows.b + s.positions;
             along<T>(end + 1, [=](int64_t i, int64_t m) {
                 put<V>(share + i, exp(get<V>(alpha + i, m) + get<V>(beta + i, m) - get<V>(said + i, m) + splat<V>(loss)), m);
             });

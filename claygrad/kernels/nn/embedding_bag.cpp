@@ -63,8 +63,8 @@ template <class T> void largest_of(const Bags& s, const T* table, int64_t begin,
         if (s.index[i] == s.padding) continue;
         const V x = get<V>(table + s.index[i] * s.width + k, m);
         const Mask takes = (x > top) | ((x != x) & (top == top));
-        top = first ? x : pick(takes, x, top);
-        from = first ? splat<V>((double)(i - begin)) : pick(takes, splat<V>((double)(i - begin)), from);
+        top = first ? x : select(takes, x, top);
+        from = first ? splat<V>((double)(i - begin)) : select(takes, splat<V>((double)(i - begin)), from);
         first = false;
     }
     T at[W];
@@ -117,16 +117,16 @@ template <class T> void fill_range(void* data, int64_t first, int64_t last) {
         fill_bag(s, job.table, b, s.starts[b], b + 1 < s.bags ? s.starts[b + 1] : s.entries, job.out);
 }
 
-template <class T> void fill(const Bags* job, const void* from, void* made) {
-    FillJob<T> all{*job, (const T*)from, (T*)made};
+template <class T> void fill(const Bags* job, const void* from, void* out) {
+    FillJob<T> all{*job, (const T*)from, (T*)out};
     const int64_t work = job->entries / job->bags * job->width + job->width;
     parallel_for(job->bags, CHEAP_ROWS / work + 1, fill_range<T>, &all);
 }
 
-template <class T> void empty(const Bags* job, const void* from, void* made) {
+template <class T> void empty(const Bags* job, const void* from, void* result) {
     const Bags& s = *job;
     const T* g = (const T*)from;
-    T* out = (T*)made;
+    T* out = (T*)result;
     memset(out, 0, (size_t)(s.rows * s.width) * sizeof(T));
     if (s.mode == MAX) {
         for (int64_t b = 0; b < s.bags; b++)

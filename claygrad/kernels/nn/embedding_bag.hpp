@@ -15,6 +15,6 @@ struct Bags {
 };
 
 // fill: from the table (rows, width) to made (bags, width); empty: the gradient, from (bags, width) to (rows, width)
-using bags_fn = void (*)(const Bags* bags, const void* from, void* made);
+using bags_fn = void (*)(const Bags* bags, const void* from, void* out);
 
 }  // namespace clay

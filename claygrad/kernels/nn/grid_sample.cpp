@@ -175,7 +175,7 @@ template <class T> void neighbours(T* at, int64_t n, const GridShape& s, AxisOf<
 // first of these images.
 int64_t taken_together(const GridShape& s) {
     constexpr int64_t FULL = 16 * B, FAR = 1 << 24;
-    const int64_t many = FULL / s.points + 1, most = FAR / (s.channels * s.size[0] * s.size[1] * s.size[2]), n = many < most ? many : most;
+    const int64_t many = FULL / s.points + 1, largest = FAR / (s.channels * s.size[0] * s.size[1] * s.size[2]), n = many < largest ? many : largest;
     return n < 1 || s.points >= FULL ? 1 : n < s.batch ? n : s.batch;
 }
 
@@ -358,19 +358,19 @@ template <class T, int K> void sampled(const GridShape& s, const T* grid, const 
     });
 }
 
-template <class T, int K> void spread_out(const GridShape& s, const T* grid, const T* g, T* made) {
+template <class T, int K> void spread_out(const GridShape& s, const T* grid, const T* g, T* out) {
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], some = 8, parts = ceil_div(s.channels, some);
     const int64_t together = taken_together(s), groups = ceil_div(s.batch, together);
     each_task(groups * parts, together * s.points * K * some * 4, [=](int64_t task) {
         const int64_t n = task / parts * together, low = task % parts * some, high = low + some < s.channels ? low + some : s.channels;
         const int64_t end = n + together < s.batch ? n + together : s.batch;
         for (int64_t i = n; i < end; i++)
-            memset((void*)(made + (i * s.channels + low) * plane), 0, sizeof(T) * (size_t)((high - low) * plane));
+            memset((void*)(out + (i * s.channels + low) * plane), 0, sizeof(T) * (size_t)((high - low) * plane));
         Block<T, K> b;
         for (Part at(s, n, together, 0); at.count; at = Part(s, n, together, at.first + B)) {
             b.find(at, grid, s);
             for (int64_t c = low; c < high; c++) {
-                T* to = made + (n * s.channels + c) * plane;
+                T* to = out + (n * s.channels + c) * plane;
                 T value[B] = {}, part[K][B];
                 at.read(s, g, c, value);
                 for (int k = 0; k < K; k++)
@@ -404,9 +404,9 @@ template <class T, int K> void along_channel(const Block<T, K>& b, const T* plan
         }
 }
 
-template <class T, int K> void slopes(const GridShape& s, const T* grid, const T* g, const T* input, T* made) {
+template <class T, int K> void slopes(const GridShape& s, const T* grid, const T* g, const T* input, T* out) {
     if (s.mode == NEAREST) {                          // nearest: the gradient is zero
-        memset((void*)made, 0, sizeof(T) * (size_t)(s.batch * s.points * s.axes));
+        memset((void*)out, 0, sizeof(T) * (size_t)(s.batch * s.points * s.axes));
         return;
     }
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
@@ -432,7 +432,7 @@ template <class T, int K> void slopes(const GridShape& s, const T* grid, const T
                         for (int j = 0; j < B; j++) weight[j] *= b.axis[e].weight[b.number[k][e]][j];
                 for (int j = 0; j < B; j++) sum[j] += along[k][j] * weight[j];
             }
-            T* to = made + (at.image * s.points + at.first) * s.axes + (2 - d);
+            T* to = out + (at.image * s.points + at.first) * s.axes + (2 - d);
             for (int j = 0; j < at.count; j++) to[j * s.axes] = sum[j];
         }
     });
@@ -440,17 +440,17 @@ template <class T, int K> void slopes(const GridShape& s, const T* grid, const T
 
 enum Work { SAMPLE, SPREAD, SLOPE };
 
-template <class T, int K> void work(int what, const GridShape& s, const T* grid, const T* a, const T* b, T* made) {
-    if (what == SAMPLE) sampled<T, K>(s, grid, a, made);
-    else if (what == SPREAD) spread_out<T, K>(s, grid, a, made);
-    else slopes<T, K>(s, grid, a, b, made);
+template <class T, int K> void work(int what, const GridShape& s, const T* grid, const T* a, const T* b, T* out) {
+    if (what == SAMPLE) sampled<T, K>(s, grid, a, out);
+    else if (what == SPREAD) spread_out<T, K>(s, grid, a, out);
+    else slopes<T, K>(s, grid, a, b, out);
 }
 
-template <class T, int WHAT> bool run(const GridShape* s, const void* grid, const void* a, const void* b, void* made) {
+template <class T, int WHAT> bool run(const GridShape* s, const void* grid, const void* a, const void* b, void* result) {
     const int64_t plane = s->size[0] * s->size[1] * s->size[2];
     if (plane > (int64_t)1 << (sizeof(T) == 4 ? 24 : 30)) return false;             // indices are exact up to there
     const T *points = (const T*)grid, *x = (const T*)a, *y = (const T*)b;
-    T* out = (T*)made;
+    T* out = (T*)result;
     if (s->mode == NEAREST) work<T, 1>(WHAT, *s, points, x, y, out);
     else if (s->mode == CUBIC) work<T, 16>(WHAT, *s, points, x, y, out);
     else if (s->axes == 2) work<T, 4>(WHAT, *s, points, x, y, out);

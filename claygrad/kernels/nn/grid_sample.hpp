@@ -15,6 +15,6 @@ struct GridShape {
 
 // sample: a = input, made = samples; spread: a = gradient of the samples, made = that of the input;
 // slope: a = gradient of the samples, b = input, made = gradient of the grid. False: planes too large for the indices.
-using grid_fn = bool (*)(const GridShape* shape, const void* grid, const void* a, const void* b, void* made);
+using grid_fn = bool (*)(const GridShape* shape, const void* grid, const void* a, const void* b, void* out);
 
 }  // namespace clay

@@ -12,24 +12,24 @@ namespace {
 int64_t work_of(const Resampling& s) { return (s.n + s.out * s.taps) * s.inner; }
 
 // TAPS: their number if known at compile time, else 0
-template <class T, int TAPS> void apply_line(const Resampling& s, const T* x, T* made) {
+template <class T, int TAPS> void apply_line(const Resampling& s, const T* x, T* result) {
     const int64_t taps = TAPS ? TAPS : s.taps;
     const T* weight = (const T*)s.weight;
     for (int64_t i = 0; i < s.out; i++) {
         if (!weight) {
-            made[i] = x[s.index[i]];
+            result[i] = x[s.index[i]];
             continue;
         }
         T sum = weight[i * taps] * x[s.index[i * taps]];
         for (int64_t j = 1; j < taps; j++) sum += weight[i * taps + j] * x[s.index[i * taps + j]];
-        made[i] = sum;
+        result[i] = sum;
     }
 }
 
-template <class T> void apply_rows(const Resampling& s, const T* x, T* made) {
+template <class T> void apply_rows(const Resampling& s, const T* x, T* result) {
     const T* weight = (const T*)s.weight;
     for (int64_t i = 0; i < s.out; i++) {
-        T* out = made + i * s.inner;
+        T* out = result + i * s.inner;
         const int64_t* at = s.index + i * s.taps;
         if (!weight) {
             memcpy(out, x + at[0] * s.inner, s.inner * sizeof(T));
@@ -53,11 +53,11 @@ template <class T> void apply_rows(const Resampling& s, const T* x, T* made) {
     }
 }
 
-template <class T> void apply(const Resampling* axis, const void* x, void* made) {
+template <class T> void apply(const Resampling* axis, const void* x, void* result) {
     const Resampling& s = *axis;
     each_task(s.outer, work_of(s), [&](int64_t o) {
         const T* from = (const T*)x + o * s.n * s.inner;
-        T* to = (T*)made + o * s.out * s.inner;
+        T* to = (T*)result + o * s.out * s.inner;
         if (s.inner > 1) apply_rows(s, from, to);
         else if (s.taps == 2) apply_line<T, 2>(s, from, to);
         else if (s.taps == 4) apply_line<T, 4>(s, from, to);
@@ -77,12 +77,12 @@ template <class T> void back_line(const Resampling& s, const T* g, T* to) {
             for (int64_t j = 0; j < s.taps; j++) to[at[i * s.taps + j]] += weight[i * s.taps + j] * g[i];
 }
 
-template <class T> void back(const Resampling* axis, const void* x, void* made) {
+template <class T> void back(const Resampling* axis, const void* x, void* result) {
     const Resampling& s = *axis;
     const T* weight = (const T*)s.weight;
     each_task(s.outer, work_of(s), [&](int64_t o) {
         const T* g = (const T*)x + o * s.out * s.inner;
-        T* to = (T*)made + o * s.n * s.inner;
+        T* to = (T*)result + o * s.n * s.inner;
         memset(to, 0, s.n * s.inner * sizeof(T));
         if (s.inner == 1) return back_line(s, g, to);
         for (int64_t i = 0; i < s.out; i++)

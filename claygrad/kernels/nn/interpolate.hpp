@@ -12,6 +12,6 @@ struct Resampling {
 };
 
 // apply: x (outer, n, inner) to made (outer, out, inner); back: its transpose, from the latter to the former.
-using resample_fn = void (*)(const Resampling* axis, const void* x, void* made);
+using resample_fn = void (*)(const Resampling* axis, const void* x, void* out);
 
 }  // namespace clay

@@ -30,7 +30,7 @@ template <class T> struct Quads {
         separate(load<V>(x), load_part<V>(x + W, 2 * m - W, zero), even, odd);
     }
 
-    static void put_places(const P& p, int64_t m, int64_t* out) {
+    static void scatter_strided(const P& p, int64_t m, int64_t* out) {
         int64_t wide[W] __attribute__((aligned(64)));
         for (int i = 0; i < W; i++) wide[i] = p[i];
         for (int64_t i = 0; i < m; i += WL) {
@@ -40,7 +40,7 @@ template <class T> struct Quads {
         }
     }
 
-    static void row(const T* x, int64_t w, int64_t ow, int64_t first, T* best, int64_t* places) {
+    static void row(const T* x, int64_t w, int64_t ow, int64_t first, T* best, int64_t* indices) {
         P steps;
         for (int i = 0; i < W; i++) steps[i] = 2 * i;
         for (int64_t q = 0; q < ow; q += W) {
@@ -59,20 +59,20 @@ template <class T> struct Quads {
             }
             if (m == W) store<V>(best + q, top);
             else store_part<V>(best + q, top, m);
-            if (places) put_places(place, m, places + q);
+            if (indices) scatter_strided(place, m, indices + q);
         }
     }
 
     // places[i] - (first + 2 i), and -1 in `lost` where that is out of range
-    static P offsets(const int64_t* places, int64_t m, int64_t first, P& lost) {
+    static P offsets(const int64_t* indices, int64_t m, int64_t first, P& lost) {
         L after[W / WL];
         for (int k = 0; k < W / WL; k++) {
             L steps;
             for (int i = 0; i < WL; i++) steps[i] = 2 * (k * WL + i);
             const int64_t left = min(WL, m - k * WL);
             if (left <= 0) after[k] = L{};
-            else if (left == WL) after[k] = (L)load<f64v>((const double*)places + k * WL) - (steps + first);
-            else after[k] = (L)load_part<f64v>((const double*)places + k * WL, left, (f64v)(steps + first)) - (steps + first);
+            else if (left == WL) after[k] = (L)load<f64v>((const double*)indices + k * WL) - (steps + first);
+            else after[k] = (L)load_part<f64v>((const double*)indices + k * WL, left, (f64v)(steps + first)) - (steps + first);
         }
         if constexpr (sizeof(T) == 8) return after[0];
         else {
@@ -94,13 +94,13 @@ template <class T> struct Quads {
     }
 
     // Each row of gradients to two rows; false if an index is outside its window
-    static bool spread(const T* g, const int64_t* places, int64_t w, int64_t oh, int64_t ow, T* dx) {
+    static bool spread(const T* g, const int64_t* indices, int64_t w, int64_t oh, int64_t ow, T* dx) {
         P lost = {};
-        for (int64_t r = 0; r < oh; r++, g += ow, places += ow)
+        for (int64_t r = 0; r < oh; r++, g += ow, indices += ow)
             for (int64_t q = 0; q < ow; q += W) {
                 const int64_t m = min(W, ow - q), first = 2 * (r * w + q);
                 const V of = m == W ? load<V>(g + q) : load_part<V>(g + q, m), zero = splat<V>(0);
-                const P at = offsets(places + q, m, first, lost);
+                const P at = offsets(indices + q, m, first, lost);
                 const P found[4] = {at == 0, at == 1, at == (int)w, at == (int)w + 1};
                 lost = lost | ~(found[0] | found[1] | found[2] | found[3]);
                 put_pairs(found[0] ? of : zero, found[1] ? of : zero, m, dx + first);

@@ -168,7 +168,7 @@ template <class T> bool layer_backward(const Norm* s) {
 template <class T> void group_forward_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const Norm& s = *(const Norm*)data;
-    const int64_t members = s.channels / s.groups, n = members * s.places;
+    const int64_t members = s.channels / s.groups, n = members * s.positions;
     const T *weight = (const T*)s.weight, *bias = (const T*)s.bias;
     for (int64_t r = begin; r < end; r++) {
         const T* x = (const T*)s.x + r * n;
@@ -177,10 +177,10 @@ template <class T> void group_forward_range(void* data, int64_t begin, int64_t e
         const T rstd = 1 / sqrt(moments_of(x, n, &mean) / (T)n + (T)s.eps);
         ((T*)s.mean)[r] = mean, ((T*)s.rstd)[r] = rstd;
         const V middle = splat<V>(mean);
-        for (int64_t k = 0; k < members; k++, x += s.places, out += s.places) {
+        for (int64_t k = 0; k < members; k++, x += s.positions, out += s.positions) {
             const int64_t c = r % s.groups * members + k;
             const V scale = splat<V>(weight ? rstd * weight[c] : rstd), shift = splat<V>(bias ? bias[c] : 0);
-            along<T>(s.places, [=](int64_t i, int64_t m) {
+            along<T>(s.positions, [=](int64_t i, int64_t m) {
                 put<V>(out + i, (get<V>(x + i, m) - middle) * scale + shift, m);
             });
         }
@@ -188,7 +188,7 @@ template <class T> void group_forward_range(void* data, int64_t begin, int64_t e
 }
 
 template <class T> bool group_forward(const Norm* s) {
-    parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->places), group_forward_range<T>, (void*)s);
+    parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->positions), group_forward_range<T>, (void*)s);
     return true;
 }
 
@@ -201,7 +201,7 @@ template <class T> void group_backward_range(void* data, int64_t begin, int64_t 
     using V = vec<T>;
     auto& job = *(GroupBack<T>*)data;
     const Norm& s = job.s;
-    const int64_t members = s.channels / s.groups, n = members * s.places;
+    const int64_t members = s.channels / s.groups, n = members * s.positions;
     const T* weight = (const T*)s.weight;
     for (int64_t r = begin; r < end; r++) {
         const T *x = (const T*)s.x + r * n, *g = (const T*)s.g + r * n;
@@ -210,7 +210,7 @@ template <class T> void group_backward_range(void* data, int64_t begin, int64_t 
         const int64_t first = r % s.groups * members;
         T *of_unit = job.along_unit + r * members, *of_one = job.along_one + r * members, both[2];
         sums_of_lines<2, T>(0, members, both, [=](int64_t k, T* out) {
-            sums<2, T>(k * s.places, s.places, out, [=](int64_t i, int64_t m, V* term) {
+            sums<2, T>(k * s.positions, s.positions, out, [=](int64_t i, int64_t m, V* term) {
                 term[1] = get<V>(g + i, m);
                 term[0] = term[1] * ((get<V>(x + i, m) - middle) * scale);
             });
@@ -222,8 +222,8 @@ template <class T> void group_backward_range(void* data, int64_t begin, int64_t 
         T* dx = (T*)s.to_x + r * n;
         for (int64_t k = 0; k < members; k++) {
             const V w = splat<V>(weight ? weight[first + k] : 1);
-            const int64_t at = k * s.places;
-            along<T>(s.places, [=](int64_t i, int64_t m) {
+            const int64_t at = k * s.positions;
+            along<T>(s.positions, [=](int64_t i, int64_t m) {
                 const V unit = (get<V>(x + at + i, m) - middle) * scale;
                 put<V>(dx + at + i, (get<V>(g + at + i, m) * w - unit * mean_unit - mean_one) * scale, m);
             });
@@ -236,7 +236,7 @@ template <class T> bool group_backward(const Norm* s) {
     T* sums = (T*)room.get((size_t)(2 * count + 1) * sizeof(T));
     if (!sums) return false;
     GroupBack<T> job{*s, sums, sums + count};
-    parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->places), group_backward_range<T>, &job);
+    parallel_for(s->examples * s->groups, grain_of(s->channels / s->groups * s->positions), group_backward_range<T>, &job);
     if (s->to_weight) add_up(job.along_unit, s->examples, s->channels, s->channels, (T*)s->to_weight);
     if (s->to_bias) add_up(job.along_one, s->examples, s->channels, s->channels, (T*)s->to_bias);
     room.give_back();
@@ -247,26 +247,26 @@ template <class T> bool group_backward(const Norm* s) {
 template <class T> void batch_forward_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const Norm& s = *(const Norm*)data;
-    const int64_t places = s.places, step = s.channels * places;
-    const T count = (T)(s.examples * places), eps = (T)s.eps;
+    const int64_t positions = s.positions, step = s.channels * positions;
+    const T count = (T)(s.examples * positions), eps = (T)s.eps;
     for (int64_t c = begin; c < end; c++) {
-        const T* x = (const T*)s.x + c * places;
+        const T* x = (const T*)s.x + c * positions;
         T mean, rstd;
         if (s.given) {
             mean = ((const T*)s.mean)[c], rstd = ((const T*)s.rstd)[c];
         } else {
             T total, squares;
             sums_of_lines<1, T>(0, s.examples, &total, [=](int64_t e, T* out) {
-                *out = reduce_row<SumOf, T>(x + e * step, places);
+                *out = reduce_row<SumOf, T>(x + e * step, positions);
             });
             mean = total / count;
             sums_of_lines<1, T>(0, s.examples, &squares, [=](int64_t e, T* out) {
-                *out = squares_about(x + e * step, places, mean);
+                *out = squares_about(x + e * step, positions, mean);
             });
-            if (__builtin_expect(too_narrow(squares, mean, s.examples * places), 0)) {
+            if (__builtin_expect(too_narrow(squares, mean, s.examples * positions), 0)) {
                 Distances all;
-                for (int64_t e = 0; e < s.examples; e++) all.add(x + e * step, places, 1, mean);
-                all.settle(s.examples * places, &mean, &squares);
+                for (int64_t e = 0; e < s.examples; e++) all.add(x + e * step, positions, 1, mean);
+                all.settle(s.examples * positions, &mean, &squares);
             }
             const T variance = squares / count;
             rstd = 1 / sqrt(variance + eps);
@@ -277,8 +277,8 @@ template <class T> void batch_forward_range(void* data, int64_t begin, int64_t e
         const V shift = splat<V>(s.bias ? ((const T*)s.bias)[c] : 0);
         for (int64_t e = 0; e < s.examples; e++) {
             const T* from = x + e * step;
-            T* out = (T*)s.out + e * step + c * places;
-            along<T>(places, [=](int64_t i, int64_t m) { put<V>(out + i, (get<V>(from + i, m) - middle) * scale + shift, m); });
+            T* out = (T*)s.out + e * step + c * positions;
+            along<T>(positions, [=](int64_t i, int64_t m) { put<V>(out + i, (get<V>(from + i, m) - middle) * scale + shift, m); });
         }
     }
 }
@@ -328,25 +328,25 @@ template <class T> void columns_forward_range(void* data, int64_t begin, int64_t
 
 template <class T> bool batch_forward(const Norm* s) {
     const int64_t tiles = ceil_div(s->channels, TILE);
-    if (s->places == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_forward_range<T>, (void*)s);
-    else parallel_for(s->channels, grain_of(s->examples * s->places), batch_forward_range<T>, (void*)s);
+    if (s->positions == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_forward_range<T>, (void*)s);
+    else parallel_for(s->channels, grain_of(s->examples * s->positions), batch_forward_range<T>, (void*)s);
     return true;
 }
 
 template <class T> void batch_backward_range(void* data, int64_t begin, int64_t end) {
     using V = vec<T>;
     const Norm& s = *(const Norm*)data;
-    const int64_t places = s.places, step = s.channels * places;
-    const T count = (T)(s.examples * places);
+    const int64_t positions = s.positions, step = s.channels * positions;
+    const T count = (T)(s.examples * positions);
     for (int64_t c = begin; c < end; c++) {
-        const T *x = (const T*)s.x + c * places, *g = (const T*)s.g + c * places;
+        const T *x = (const T*)s.x + c * positions, *g = (const T*)s.g + c * positions;
         const T rstd = ((const T*)s.rstd)[c], w = s.weight ? ((const T*)s.weight)[c] : 1;
         const V middle = splat<V>(((const T*)s.mean)[c]), scale = splat<V>(rstd);
         T both[2] = {0, 0};
         if (!s.given || s.to_weight || s.to_bias)
             sums_of_lines<2, T>(0, s.examples, both, [=](int64_t e, T* out) {
                 const T *from = x + e * step, *grad = g + e * step;
-                sums<2, T>(0, places, out, [=](int64_t i, int64_t m, V* term) {
+                sums<2, T>(0, positions, out, [=](int64_t i, int64_t m, V* term) {
                     term[1] = get<V>(grad + i, m);
                     term[0] = term[1] * ((get<V>(from + i, m) - middle) * scale);
                 });
@@ -357,9 +357,9 @@ template <class T> void batch_backward_range(void* data, int64_t begin, int64_t 
         const V factor = splat<V>(rstd * w), mean_unit = splat<V>(both[0] / count), mean_one = splat<V>(both[1] / count);
         for (int64_t e = 0; e < s.examples; e++) {
             const T *from = x + e * step, *grad = g + e * step;
-            T* dx = (T*)s.to_x + e * step + c * places;
-            if (s.given) along<T>(places, [=](int64_t i, int64_t m) { put<V>(dx + i, get<V>(grad + i, m) * factor, m); });
-            else along<T>(places, [=](int64_t i, int64_t m) {
+            T* dx = (T*)s.to_x + e * step + c * positions;
+            if (s.given) along<T>(positions, [=](int64_t i, int64_t m) { put<V>(dx + i, get<V>(grad + i, m) * factor, m); });
+            else along<T>(positions, [=](int64_t i, int64_t m) {
                 const V unit = (get<V>(from + i, m) - middle) * scale;
                 put<V>(dx + i, (get<V>(grad + i, m) - unit * mean_unit - mean_one) * factor, m);
             });
@@ -406,8 +406,8 @@ template <class T> void columns_backward_range(void* data, int64_t begin, int64_
 
 template <class T> bool batch_backward(const Norm* s) {
     const int64_t tiles = ceil_div(s->channels, TILE);
-    if (s->places == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_backward_range<T>, (void*)s);
-    else parallel_for(s->channels, grain_of(s->examples * s->places), batch_backward_range<T>, (void*)s);
+    if (s->positions == 1) parallel_for(tiles, grain_of(s->examples * TILE), columns_backward_range<T>, (void*)s);
+    else parallel_for(s->channels, grain_of(s->examples * s->positions), batch_backward_range<T>, (void*)s);
     return true;
 }
 

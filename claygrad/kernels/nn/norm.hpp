@@ -4,11 +4,11 @@
 
 namespace clay {
 
-// Family "norm". x, g (the gradient of out), out and to_x: (examples, channels, places). Moments: for each example ("layer",
+// Family "norm". x, g (the gradient of out), out and to_x: (examples, channels, positions). Moments: for each example ("layer",
 // where `channels` counts all elements of one), for each example and group ("group"), or for each channel ("batch").
 // Null is allowed for weight, bias, mean (layer: the elements are not centred), variance, and results that are not wanted.
 struct Norm {
-    int64_t examples, channels, places, groups;
+    int64_t examples, channels, positions, groups;
     const void *x, *g, *weight, *bias;
     void *out, *mean, *rstd, *variance;
     void *to_x, *to_weight, *to_bias;
@@ -36,7 +36,7 @@ using cross_entropy_fn = void (*)(const CrossEntropy* job);
 
 // CTC: alignments of labels with frames (claygrad/ops/ctc.py), in log space.
 struct Alignment {
-    int64_t frames, examples, classes, places;
+    int64_t frames, examples, classes, positions;
     const void* log_probs;               // (frames, examples, classes)
     const int64_t* labels;               // (examples, states): the class of every state
     const uint8_t* skips;                // (examples, states): whether the state before may be skipped

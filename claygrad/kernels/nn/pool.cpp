@@ -35,7 +35,7 @@ template <> struct PlaceOf<float> { using type = int32_t; };
 // STEP: the stride if known at compile time, else 0
 template <class T, int STEP>
 void larger_of(const T* x, int64_t stride, int64_t count, typename PlaceOf<T>::type place, T* best,
-               typename PlaceOf<T>::type* places) {
+               typename PlaceOf<T>::type* indices) {
     using P = typename PlaceOf<T>::type;
     const int64_t step = STEP ? STEP : stride;
 #pragma GCC ivdep
@@ -43,7 +43,7 @@ void larger_of(const T* x, int64_t stride, int64_t count, typename PlaceOf<T>::t
         const T value = x[q * step];
         const bool takes = (value > best[q]) | (value != value);
         best[q] = takes ? value : best[q];
-        places[q] = takes ? (P)(place + q * step) : places[q];
+        indices[q] = takes ? (P)(place + q * step) : indices[q];
     }
 }
 
@@ -59,16 +59,16 @@ template <class T, int STEP> void largest_of(const T* x, int64_t stride, int64_t
 // Compares the maxima of the same windows with other values and their indices, which may be smaller than those found so far
 template <class T, int STEP>
 void merge(const T* x, const typename PlaceOf<T>::type* from, int64_t stride, int64_t count, T* best,
-           typename PlaceOf<T>::type* places) {
+           typename PlaceOf<T>::type* indices) {
     const int64_t step = STEP ? STEP : stride;
 #pragma GCC ivdep
     for (int64_t q = 0; q < count; q++) {
         const T value = x[q * step], top = best[q];
-        const auto place = from[q * step], at = places[q];
+        const auto place = from[q * step], at = indices[q];
         const bool equal = (value == top) & (place < at), lost = (value != value) & ((top == top) | (place > at));
         const bool takes = (value > top) | equal | lost;
         best[q] = takes ? value : top;
-        places[q] = takes ? place : at;
+        indices[q] = takes ? place : at;
     }
 }
 
@@ -76,14 +76,14 @@ void merge(const T* x, const typename PlaceOf<T>::type* from, int64_t stride, in
 template <class T> struct Columns {
     using P = typename PlaceOf<T>::type;
     T* best;
-    P* places;
+    P* indices;
     bool any = false;
 
     static size_t bytes(int64_t w) { return w * (sizeof(T) + sizeof(P)); }
-    Columns(void* memory, int64_t w) : best((T*)memory), places((P*)(best + w)) {}
+    Columns(void* memory, int64_t w) : best((T*)memory), indices((P*)(best + w)) {}
     void add(const T* x, int64_t first, int64_t w) {
-        if (any) return larger_of<T, 1>(x + first, 1, w, (P)first, best, places);
-        for (int64_t i = 0; i < w; i++) best[i] = x[first + i], places[i] = (P)(first + i);
+        if (any) return larger_of<T, 1>(x + first, 1, w, (P)first, best, indices);
+        for (int64_t i = 0; i < w; i++) best[i] = x[first + i], indices[i] = (P)(first + i);
         any = true;
     }
 };
@@ -99,14 +99,14 @@ int64_t start_of(int64_t q, int64_t stride, int64_t pad, int64_t dilation) {
 
 // The maxima of row r of windows in layer d; `found`: scratch for their indices and for columns
 template <class T>
-void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typename PlaceOf<T>::type* found, int64_t* places) {
+void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typename PlaceOf<T>::type* found, int64_t* indices) {
     using P = typename PlaceOf<T>::type;
     const int64_t front = start_of(d, s.stride_t, s.pad_t, s.dilation_t), top = start_of(r, s.stride_h, s.pad_h, s.dilation_h);
     const int64_t first = (front * s.h + top) * s.w;
     const bool folds = s.kt * s.kh > 1;                 // down the columns first, then along the row
     Columns<T> columns(found + (s.ow + 1) / 2 * 2, s.w);
     for (int64_t q = 0; q < s.ow; q++) best[q] = -__builtin_inf();
-    if (places || folds)
+    if (indices || folds)
         for (int64_t q = 0; q < s.ow; q++) found[q] = (P)(first + start_of(q, s.stride_w, s.pad_w, s.dilation_w));
     for (int64_t u = 0; u < s.kt; u++) {
         const int64_t layer = d * s.stride_t - s.pad_t + u * s.dilation_t;
@@ -122,7 +122,7 @@ void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typena
                 const int64_t at = z * s.dilation_w - s.pad_w;
                 const Met met(at, s.stride_w, s.ow, s.w);
                 const int64_t place = (layer * s.h + row) * s.w + at + met.low * s.stride_w, count = met.high - met.low;
-                if (!places)
+                if (!indices)
                     (s.stride_w == 1 ? largest_of<T, 1> : s.stride_w == 2 ? largest_of<T, 2> : largest_of<T, 0>)(
                         x + place, s.stride_w, count, best + met.low);
                 else
@@ -136,24 +136,24 @@ void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typena
         const Met met(at, s.stride_w, s.ow, s.w);
         const int64_t place = at + met.low * s.stride_w, count = met.high - met.low;
         (s.stride_w == 1 ? merge<T, 1> : s.stride_w == 2 ? merge<T, 2> : merge<T, 0>)(
-            columns.best + place, columns.places + place, s.stride_w, count, best + met.low, found + met.low);
+            columns.best + place, columns.indices + place, s.stride_w, count, best + met.low, found + met.low);
     }
-    if (places)
-        for (int64_t q = 0; q < s.ow; q++) places[q] = found[q];
+    if (indices)
+        for (int64_t q = 0; q < s.ow; q++) indices[q] = found[q];
 }
 
-template <class T> bool max_pool(const Pooling* shape, const void* a, void* made, int64_t* places) {
+template <class T> bool max_pool(const Pooling* shape, const void* a, void* out, int64_t* indices) {
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
     if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
     volatile bool short_of_memory = false;
     const bool quads = Quads<T>::take(s);
-    const int64_t work = quads ? passes(s.oh, s.w, 4) : s.ot * s.oh * passes(s.kt * s.kh * s.kw, s.ow, places ? 6 : 4);
+    const int64_t work = quads ? passes(s.oh, s.w, 4) : s.ot * s.oh * passes(s.kt * s.kh * s.kw, s.ow, indices ? 6 : 4);
     each_task(s.planes, work, [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
         if (quads) {
             for (int64_t r = 0, to = plane * s.oh * s.ow; r < s.oh; r++, to += s.ow)
-                Quads<T>::row(x + 2 * r * s.w, s.w, s.ow, 2 * r * s.w, (T*)made + to, places ? places + to : nullptr);
+                Quads<T>::row(x + 2 * r * s.w, s.w, s.ow, 2 * r * s.w, (T*)out + to, indices ? indices + to : nullptr);
             return;
         }
         P* found = (P*)rows.get((s.ow + 1) * sizeof(P) + Columns<T>::bytes(s.w));
@@ -164,21 +164,21 @@ template <class T> bool max_pool(const Pooling* shape, const void* a, void* made
         for (int64_t d = 0; d < s.ot; d++)
             for (int64_t r = 0; r < s.oh; r++) {
                 const int64_t line = ((plane * s.ot + d) * s.oh + r) * s.ow;
-                max_row(s, x, d, r, (T*)made + line, found, places ? places + line : nullptr);
+                max_row(s, x, d, r, (T*)out + line, found, indices ? indices + line : nullptr);
             }
     });
     return !short_of_memory;
 }
 
-template <class T> bool max_back(const Pooling* shape, const void* a, void* made, int64_t* places) {
+template <class T> bool max_back(const Pooling* shape, const void* a, void* out, int64_t* indices) {
     const Pooling& s = *shape;
     const int64_t inside = s.t * s.h * s.w, many = s.ot * s.oh * s.ow;
     volatile bool astray = false;
     const bool quads = s.t == 1 && 2 * s.oh == s.h && 2 * s.ow == s.w;     // perhaps 2 x 2 windows; the indices decide
     each_task(s.planes, quads ? passes(s.oh, s.w, 6) : inside + 16 * many, [&](int64_t plane) {
         const T* g = (const T*)a + plane * many;
-        const int64_t* place = places + plane * many;
-        T* dx = (T*)made + plane * inside;
+        const int64_t* place = indices + plane * many;
+        T* dx = (T*)out + plane * inside;
         if (quads && Quads<T>::spread(g, place, s.w, s.oh, s.ow, dx)) return;
         memset(dx, 0, inside * sizeof(T));
         for (int64_t i = 0; i < many; i++) {
@@ -272,7 +272,7 @@ int64_t work_of_means(const Pooling& s) {
 }
 
 // The rows that windows cover are added first, then the elements of each window in that sum.
-template <class T> bool mean(const Pooling* shape, const void* a, void* made, int64_t*) {
+template <class T> bool mean(const Pooling* shape, const void* a, void* out, int64_t*) {
     const Pooling& s = *shape;
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_means(s), [&](int64_t plane) {
@@ -281,7 +281,7 @@ template <class T> bool mean(const Pooling* shape, const void* a, void* made, in
         if (!total) return (void)(short_of_memory = true);
         for (int64_t line = 0; line < s.ot * s.oh; line++) {
             const int64_t d = line / s.oh, r = line % s.oh;
-            T* sum = (T*)made + (plane * s.ot * s.oh + line) * s.ow;
+            T* sum = (T*)out + (plane * s.ot * s.oh + line) * s.ow;
             memset(sum, 0, s.ow * sizeof(T));
             const T* from = nullptr;
             each_row(s, d, r, [&](int64_t first) { from = with_row(from, x + first, s.w, total); });
@@ -296,12 +296,12 @@ template <class T> bool mean(const Pooling* shape, const void* a, void* made, in
     return !short_of_memory;
 }
 
-template <class T> bool mean_back(const Pooling* shape, const void* a, void* made, int64_t*) {
+template <class T> bool mean_back(const Pooling* shape, const void* a, void* out, int64_t*) {
     const Pooling& s = *shape;
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_means(s), [&](int64_t plane) {
         const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
-        T *dx = (T*)made + plane * s.t * s.h * s.w, *share = (T*)rows.get((s.ow + s.w) * sizeof(T)), *total = share + s.ow;
+        T *dx = (T*)out + plane * s.t * s.h * s.w, *share = (T*)rows.get((s.ow + s.w) * sizeof(T)), *total = share + s.ow;
         if (!share) {
             short_of_memory = true;
             return;
@@ -351,14 +351,14 @@ int64_t work_of_shares(const Pooling& s, int64_t each) {
     return passes(s.t * s.h, s.w, 2) + passes(s.ot * s.oh, s.w, each) + passes(s.ot * s.oh * s.ow, 1, each);
 }
 
-template <class T> bool shared_mean(const Pooling* shape, const void* a, void* made, int64_t* none) {
+template <class T> bool shared_mean(const Pooling* shape, const void* a, void* result, int64_t* none) {
     const Pooling& s = *shape;
     Pooling windows;
-    if (alike(s, windows)) return mean<T>(&windows, a, made, none);
+    if (alike(s, windows)) return mean<T>(&windows, a, result, none);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, 8), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
-        T *out = (T*)made + plane * s.ot * s.oh * s.ow, *total = (T*)rows.get(s.w * sizeof(T));
+        T *out = (T*)result + plane * s.ot * s.oh * s.ow, *total = (T*)rows.get(s.w * sizeof(T));
         if (!total) return (void)(short_of_memory = true);
         each_line(s, [&](Share d, Share r, int64_t number) {
             const T* from = nullptr;
@@ -373,14 +373,14 @@ template <class T> bool shared_mean(const Pooling* shape, const void* a, void* m
     return !short_of_memory;
 }
 
-template <class T> bool shared_mean_back(const Pooling* shape, const void* a, void* made, int64_t* none) {
+template <class T> bool shared_mean_back(const Pooling* shape, const void* a, void* out, int64_t* none) {
     const Pooling& s = *shape;
     Pooling windows;
-    if (alike(s, windows)) return mean_back<T>(&windows, a, made, none);
+    if (alike(s, windows)) return mean_back<T>(&windows, a, out, none);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, 8), [&](int64_t plane) {
         const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
-        T *dx = (T*)made + plane * s.t * s.h * s.w, *total = (T*)rows.get(s.w * sizeof(T));
+        T *dx = (T*)out + plane * s.t * s.h * s.w, *total = (T*)rows.get(s.w * sizeof(T));
         if (!total) return (void)(short_of_memory = true);
         memset(dx, 0, s.t * s.h * s.w * sizeof(T));
         each_line(s, [&](Share d, Share r, int64_t number) {
@@ -419,13 +419,13 @@ template <class T> void take_largest(const T* x, int64_t begin, int64_t end, T& 
     }
 }
 
-template <class T> bool shared_max(const Pooling* shape, const void* a, void* made, int64_t* places) {
+template <class T> bool shared_max(const Pooling* shape, const void* a, void* out, int64_t* indices) {
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
     Pooling windows;
     const bool whole = s.ow == 1;         // one window per row; rows are contiguous
     if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
-    if (!whole && alike(s, windows)) return max_pool<T>(&windows, a, made, places);
+    if (!whole && alike(s, windows)) return max_pool<T>(&windows, a, out, indices);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, whole ? 4 : 32), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
@@ -443,15 +443,15 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
                 T best = -__builtin_inf();
                 if (columns.any) {
                     P at = (P)place;
-                    for (int64_t z = q.begin; z < q.end; z++) merge<T, 1>(columns.best + z, columns.places + z, 1, 1, &best, &at);
+                    for (int64_t z = q.begin; z < q.end; z++) merge<T, 1>(columns.best + z, columns.indices + z, 1, 1, &best, &at);
                     place = at;
                 } else {
                     const int64_t more = (r.size() - 1) * s.w;
                     for (int64_t u = d.begin, first = place; u < d.end; u++, first += s.h * s.w)
                         take_largest(x, first, first + more + q.size(), best, place);
                 }
-                ((T*)made)[to + i] = best;
-                places[to + i] = place;
+                ((T*)out)[to + i] = best;
+                indices[to + i] = place;
             }
         });
     });
@@ -459,14 +459,14 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ma
 }
 
 // --- max unpooling --------------------------------------------------------------------------------------------------------
-template <class T> bool put_at(const Pooling* shape, const void* a, void* made, int64_t* places) {
+template <class T> bool put_at(const Pooling* shape, const void* a, void* result, int64_t* indices) {
     const Pooling& s = *shape;
     const int64_t inside = s.t * s.h * s.w, many = s.ot * s.oh * s.ow;
     volatile bool astray = false;
     each_task(s.planes, 16 + inside * 2 + many * 16, [&](int64_t plane) {
         const T* x = (const T*)a + plane * many;
-        const int64_t* place = places + plane * many;
-        T* out = (T*)made + plane * inside;
+        const int64_t* place = indices + plane * many;
+        T* out = (T*)result + plane * inside;
         for (int64_t i = 0; i < inside; i++) out[i] = 0;
         for (int64_t i = 0; i < many; i++) {
             if ((uint64_t)place[i] >= (uint64_t)inside) astray = true;

@@ -12,10 +12,10 @@ struct Pooling {
     int64_t divisor;                     // average: divisor_override, or 0
 };
 
-// max: a = input, made = maxima, places (or null) their indices in a plane; max_back: a = gradient, places are read;
+// max: a = input, out = maxima, indices (or null) their indices in a plane; max_back: a = gradient, indices are read;
 // mean: a = input; mean_back: a = gradient. shared_max, shared_mean and shared_mean_back: the same for adaptive
 // pooling, which reads only the sizes. put: max unpooling of the values a. False: an index is out of range, or planes are too large
 // for the indices.
-using pooling_fn = bool (*)(const Pooling* shape, const void* a, void* made, int64_t* places);
+using pooling_fn = bool (*)(const Pooling* shape, const void* a, void* out, int64_t* indices);
 
 }  // namespace clay

@@ -58,7 +58,7 @@ template <class T> struct Rnn {
         for (int64_t r = 0; r < n; r++, out += s.width, h += near.h_row, near.sums += s.width)
             along<V>(s.width, [&](int64_t i, int64_t m) {
                 const V x = get<V>(near.sums + i, m);
-                const V y = s.relu ? pick(x < splat<V>(0), splat<V>(0), x) : tanh(x);
+                const V y = s.relu ? select(x < splat<V>(0), splat<V>(0), x) : tanh(x);
                 put<V>(out + i, y, m);
                 put<V>(h + i, y, m);
             });
@@ -67,13 +67,13 @@ template <class T> struct Rnn {
         using V = vec<T>;
         const Sequence& s = rows.s;
         const T *out = rows.at((const void*)s.out, k, s.width), *g = s.g_out ? rows.at(s.g_out, k, s.width) : nullptr;
-        T *h = rows.state(s.h), *made = rows.at(s.made, k, s.width);
+        T *h = rows.state(s.h), *result = rows.at(s.g_gates, k, s.width);
         along<V>(n * s.width, [&](int64_t i, int64_t m) {
             V dh = get<V>(h + i, m), y = get<V>(out + i, m);
             if (g) dh = dh + get<V>(g + i, m);
-            put<V>(made + i, s.relu ? pick(y > splat<V>(0), dh, splat<V>(0)) : dh * (splat<V>(1) - y * y), m);
+            put<V>(result + i, s.relu ? select(y > splat<V>(0), dh, splat<V>(0)) : dh * (splat<V>(1) - y * y), m);
         });
-        gemm(code<T>, false, false, n, s.width, s.width, made, s.width, s.weight, s.width, h, s.width, false);
+        gemm(code<T>, false, false, n, s.width, s.width, result, s.width, s.weight, s.width, h, s.width, false);
     }
 };
 
@@ -113,11 +113,11 @@ template <class T> struct Lstm {
         const int64_t H = s.width;
         const T *gate = rows.at((const void*)s.gates, k, 4 * H), *cell = rows.at((const void*)s.cells, k, H);
         const T* g_out = s.g_out ? rows.at(s.g_out, k, H) : nullptr;
-        T *made = rows.at(s.made, k, 4 * H), *h = rows.state(s.h), *c = rows.state(s.c);
+        T *result = rows.at(s.g_gates, k, 4 * H), *h = rows.state(s.h), *c = rows.state(s.c);
         const V one = splat<V>(1);
         for (int64_t r = 0; r < n; r++) {
             const T *a = gate + r * 4 * H, *previous = rows.before(s.cells, k, r);
-            T* to = made + r * 4 * H;
+            T* to = result + r * 4 * H;
             along<V>(H, [&](int64_t j, int64_t m) {
                 const V i = get<V>(a + j, m), f = get<V>(a + H + j, m), g = get<V>(a + 2 * H + j, m);
                 const V o = get<V>(a + 3 * H + j, m), bent = tanh(get<V>(cell + r * H + j, m));
@@ -131,7 +131,7 @@ template <class T> struct Lstm {
                 put<V>(c + r * H + j, dc * f, m);
             });
         }
-        gemm(code<T>, false, false, n, H, 4 * H, made, 4 * H, s.weight, H, h, H, false);
+        gemm(code<T>, false, false, n, H, 4 * H, result, 4 * H, s.weight, H, h, H, false);
     }
 };
 
@@ -169,11 +169,11 @@ template <class T> struct Gru {
         const Sequence& s = rows.s;
         const int64_t H = s.width;
         const T *kept = rows.at((const void*)s.gates, k, 4 * H), *g_out = s.g_out ? rows.at(s.g_out, k, H) : nullptr;
-        T *made = rows.at(s.made, k, 3 * H), *beside = rows.at(s.beside, k, H), *h = rows.state(s.h);
+        T *result = rows.at(s.g_gates, k, 3 * H), *beside = rows.at(s.beside, k, H), *h = rows.state(s.h);
         const V one = splat<V>(1);
         for (int64_t row = 0; row < n; row++) {
             const T *a = kept + row * 4 * H, *previous = rows.before(s.out, k, row);
-            T* to = made + row * 3 * H;
+            T* to = result + row * 3 * H;
             along<V>(H, [&](int64_t j, int64_t m) {
                 const V r = get<V>(a + j, m), z = get<V>(a + H + j, m), x = get<V>(a + 2 * H + j, m);
                 V dh = get<V>(h + row * H + j, m);
@@ -186,7 +186,7 @@ template <class T> struct Gru {
                 put<V>(h + row * H + j, dh * z, m);
             });
         }
-        gemm(code<T>, false, false, n, H, 3 * H, made, 3 * H, s.weight, H, h, H, true);
+        gemm(code<T>, false, false, n, H, 3 * H, result, 3 * H, s.weight, H, h, H, true);
     }
 };
 
@@ -268,7 +268,7 @@ template <template <class> class Cell, class T> void backward_range(void* job, i
 }
 
 // Large products are divided among threads by themselves; so are those of few sequences.
-constexpr int64_t LEAST_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
+constexpr int64_t MIN_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
 // Bytes of weights that stay in a thread's cache beside all else
 constexpr int64_t CLOSE = 1 << 19;
 constexpr int64_t FEW = 8;               // rows that are fewer than weights are worth laying out for
@@ -277,11 +277,11 @@ template <template <class> class Cell> int64_t multiplications(const Sequence& s
 
 template <template <class> class Cell> bool shared(const Sequence& s) {
     const int64_t step = multiplications<Cell>(s);
-    return step <= LARGE && step * s.steps >= WORTH && max_threads() > 1 && s.batch >= 2 * LEAST_ROWS;
+    return step <= LARGE && step * s.steps >= WORTH && max_threads() > 1 && s.batch >= 2 * MIN_ROWS;
 }
 template <template <class> class Cell> void run(range_body body, const Sequence& s, void* job) {
     int64_t rows = (s.batch + max_threads() - 1) / max_threads();        // a share each: products of many rows are the best
-    if (rows < LEAST_ROWS) rows = LEAST_ROWS;
+    if (rows < MIN_ROWS) rows = MIN_ROWS;
     parallel_for(s.batch, shared<Cell>(s) ? rows : s.batch, body, job);
 }
 
@@ -290,7 +290,7 @@ template <template <class> class Cell, class T> void forward(const Sequence* job
     int64_t rows = 0;
     for (int64_t k = 0; k < s.steps; k++) rows += s.size[k];
     const int64_t step = multiplications<Cell>(s), wide = Cell<T>::gates * s.width;
-    const bool worth = rows >= FEW && step <= LARGE && (step < WORTH || s.batch >= 2 * LEAST_ROWS);
+    const bool worth = rows >= FEW && step <= LARGE && (step < WORTH || s.batch >= 2 * MIN_ROWS);
     Plan plan{s, worth ? panel_for<T>(s.batch, wide) : 0, false, false};
     const bool close = worth && wide * (s.width + s.features) * (int64_t)sizeof(T) <= CLOSE;
     plan.joined = close && Cell<T>::one_sum;

@@ -23,7 +23,7 @@ struct Sequence {
     void* scratch;        // (batch, G H), GRU
     const void* start;    // (batch, H): backward, the state that the sequence began with, of h (GRU) or c (LSTM)
     const void* g_out;    // (rows, H): backward, the gradient of out, or null
-    void* made;           // (rows, G H): backward, the gradient of the gates; GRU: of the h part
+    void* g_gates;           // (rows, G H): backward, the gradient of the gates; GRU: of the h part
     void* beside;         // (rows, H): backward, GRU: the gradient of the x part of n
     int relu;
 };

@@ -196,17 +196,17 @@ template <class V> struct Asgd {
 // state: the previous gradient; the step size. beta1 and beta2: its factors where the sign changed, and where it did not
 template <class V> struct Rprop {
     Slope<V> slope;
-    V shrink, grow, least, most;
+    V shrink, grow, min_step, max_step;
     Rprop(const StepTensor&, const StepOptions& o)
-        : slope(o), shrink(splat<V>(o.beta1)), grow(splat<V>(o.beta2)), least(splat<V>(o.least)), most(splat<V>(o.most)) {}
+        : slope(o), shrink(splat<V>(o.beta1)), grow(splat<V>(o.beta2)), min_step(splat<V>(o.min_step)), max_step(splat<V>(o.max_step)) {}
     template <int states> void operator()(V& param, V grad, V* state) const {
         const V zero = splat<V>(0), one = splat<V>(1);
         V g = slope(param, grad);
         const V agreement = g * state[0];
-        const V factor = pick(agreement > zero, grow, pick(agreement < zero, shrink, one));
-        state[1] = minimum(maximum(state[1] * factor, least), most);
-        g = pick(agreement < zero, zero, g);
-        param = param + pick(g > zero, -state[1], pick(g < zero, state[1], zero));
+        const V factor = select(agreement > zero, grow, select(agreement < zero, shrink, one));
+        state[1] = minimum(maximum(state[1] * factor, min_step), max_step);
+        g = select(agreement < zero, zero, g);
+        param = param + select(g > zero, -state[1], select(g < zero, state[1], zero));
         state[0] = g;
     }
 };
@@ -288,11 +288,11 @@ void run(const StepTensor* tensors, int64_t count, const StepOptions* options) {
     for (int64_t k = 0; k < count; k++) step_range<F, T, states>(tensors[k], *options, 0, tensors[k].n);
 }
 
-template <template <class> class F, class T, int least, int most>
+template <template <class> class F, class T, int MIN, int MAX>
 void step(const StepTensor* tensors, int64_t count, const StepOptions* options) {
-    if (least == most || options->states == least) run<F, T, least>(tensors, count, options);
-    else if (least + 1 == most || options->states == least + 1) run<F, T, least + 1>(tensors, count, options);
-    else run<F, T, most>(tensors, count, options);
+    if (MIN == MAX || options->states == MIN) run<F, T, MIN>(tensors, count, options);
+    else if (MIN + 1 == MAX || options->states == MIN + 1) run<F, T, MIN + 1>(tensors, count, options);
+    else run<F, T, MAX>(tensors, count, options);
 }
 
 // --- clipping of gradients ---------------------------------------------------------------------------------------
@@ -373,8 +373,8 @@ template <class T> void limit(const Gradient* grads, int64_t count, double bound
 }
 
 #define BOTH(name, type, f) {name, F32, (void*)(type)f<float>}, {name, F64, (void*)(type)f<double>}
-#define STEP(name, F, least, most) \
-    {name, F32, (void*)step<F, float, least, most>}, {name, F64, (void*)step<F, double, least, most>}
+#define STEP(name, F, min, max) \
+    {name, F32, (void*)step<F, float, min, max>}, {name, F64, (void*)step<F, double, min, max>}
 
 }  // namespace
 

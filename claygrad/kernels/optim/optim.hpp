@@ -23,7 +23,7 @@ struct StepOptions {
     double beta1, beta2;  // of the running averages
     double momentum, damping;
     double eps;
-    double least, most;   // bounds of the step size (Rprop)
+    double min_step, max_step;   // bounds of the step size (Rprop)
     int maximize, nesterov, decoupled;
     int states;           // number of state pointers that are set
     int centered;

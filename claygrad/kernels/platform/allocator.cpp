@@ -53,12 +53,12 @@ FreeSmall* small_free[SMALL / ALIGN + 1];
 char *slab = nullptr, *slab_end = nullptr;
 constexpr int LARGE_CLASSES = 52 * 8;
 FreeLarge* large_free[LARGE_CLASSES];
-Place* places[LARGE_CLASSES];
+Place* indices[LARGE_CLASSES];
 char *region = nullptr, *region_end = nullptr;
 FreeLarge *newest = nullptr, *oldest = nullptr;
 int64_t cached = 0;
 PoolStats stats = {0, 0, 0};
-int64_t mark = 0, small_limit = SMALL, cache_most = 0, most_ever = 0;      // Note [Watched pool]
+int64_t mark = 0, small_limit = SMALL, cached_limit = 0, max_ever = 0;      // Note [Watched pool]
 PoolWatch watch = {nullptr, nullptr, nullptr};
 
 // Eight sizes per doubling: at most an eighth is wasted.
@@ -80,12 +80,12 @@ void* handed_out(void* block, int64_t nbytes, int64_t bytes) {
 // With CLAYGRAD_PLAIN_MEMORY set, that build takes every block from malloc, which adds red zones and delays reuse: reads far past a
 // block, or long after it was freed, are found too.
 #if defined(__SANITIZE_ADDRESS__)
-bool plain_memory() {
+bool is_plain_malloc() {
     static const bool wanted = getenv("CLAYGRAD_PLAIN_MEMORY") != nullptr;
     return wanted;
 }
 #else
-constexpr bool plain_memory() { return false; }
+constexpr bool is_plain_malloc() { return false; }
 #endif
 
 // Unpoisons the bytes of a block that hold its links.
@@ -113,9 +113,9 @@ char* mapped(int64_t bytes) {
 void* cut_from_region(int64_t bytes) {
     int index;
     class_bytes(bytes, index);
-    if (Place* place = places[index]) {
+    if (Place* place = indices[index]) {
         char* block = place->block;
-        places[index] = place->next;
+        indices[index] = place->next;
         free(place);
         return block;
     }
@@ -138,8 +138,8 @@ void back_to_region(char* block, int64_t bytes) {
     int index;
     class_bytes(bytes, index);
     if (auto place = (Place*)malloc(sizeof(Place))) {
-        *place = {places[index], block};
-        places[index] = place;
+        *place = {indices[index], block};
+        indices[index] = place;
     }
 }
 
@@ -168,8 +168,8 @@ void unlink(FreeLarge* block) {
     cached -= block->bytes;
 }
 
-void release_until(int64_t most) {
-    while (oldest && cached > most) {
+void release_until(int64_t largest) {
+    while (oldest && cached > largest) {
         FreeLarge* block = oldest;
         unlink(block);
         to_system(block, block->bytes);
@@ -178,7 +178,7 @@ void release_until(int64_t most) {
 
 int64_t cache_limit() {
     static const int64_t eighth = (int64_t)sysconf(_SC_PHYS_PAGES) / 8 * (int64_t)sysconf(_SC_PAGESIZE);
-    int64_t wanted = most_ever > (64 << 20) ? most_ever : (64 << 20);
+    int64_t wanted = max_ever > (64 << 20) ? max_ever : (64 << 20);
     return wanted < eighth ? wanted : eighth;
 }
 
@@ -186,7 +186,7 @@ int64_t cache_limit() {
 __attribute__((noinline)) void* count_watched(void* block, int64_t bytes) {
     const bool higher = stats.allocated > stats.peak;
     if (higher) stats.peak = stats.allocated;
-    if (stats.peak > most_ever) most_ever = stats.peak;
+    if (stats.peak > max_ever) max_ever = stats.peak;
     mark = watch.taken ? -1 : stats.peak;
     if (watch.taken) watch.taken(block, bytes);
     if (higher && watch.peak) watch.peak();
@@ -238,9 +238,9 @@ void* alloc_large(int64_t nbytes) {
 
 __attribute__((noinline)) void free_large_watched(void* block, int64_t bytes) {
     if (watch.freed) watch.freed(block, bytes);
-    const int64_t most = cache_limit();
-    cache_most = watch.freed ? -1 : most;
-    if (cached > most) release_until(most);
+    const int64_t largest = cache_limit();
+    cached_limit = watch.freed ? -1 : largest;
+    if (cached > largest) release_until(largest);
 }
 
 void free_large(void* ptr, int64_t nbytes) {
@@ -256,7 +256,7 @@ void free_large(void* ptr, int64_t nbytes) {
     (newest ? newest->newer : oldest) = block;
     newest = block;
     cached += bytes;
-    if (cached > cache_most) free_large_watched(ptr, bytes);
+    if (cached > cached_limit) free_large_watched(ptr, bytes);
 }
 
 inline __attribute__((always_inline)) int64_t units_of(int64_t nbytes) { return nbytes > 0 ? (nbytes + ALIGN - 1) / ALIGN : 1; }
@@ -278,7 +278,7 @@ __attribute__((noinline)) void free_other(void* ptr, int64_t nbytes) {
 }  // namespace
 
 void* pool_alloc(int64_t nbytes) {
-    if (plain_memory()) {
+    if (is_plain_malloc()) {
         void* block = nullptr;
         return nbytes > (int64_t)1 << 50 || posix_memalign(&block, ALIGN, (size_t)nbytes) ? nullptr : block;
     }
@@ -293,7 +293,7 @@ void* pool_alloc(int64_t nbytes) {
 
 void pool_free(void* ptr, int64_t nbytes) {
     if (!ptr) return;
-    if (plain_memory()) return free(ptr);
+    if (is_plain_malloc()) return free(ptr);
     if (nbytes > small_limit) return free_other(ptr, nbytes);
     free_small(ptr, nbytes);
 }
@@ -307,7 +307,7 @@ void pool_watch(PoolWatch by) {
     watch = by;
     mark = by.taken ? -1 : stats.peak;
     small_limit = by.freed ? -1 : SMALL;
-    cache_most = by.freed ? -1 : cache_limit();
+    cached_limit = by.freed ? -1 : cache_limit();
 }
 
 void pool_reset_peak() {

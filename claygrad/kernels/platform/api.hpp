@@ -10,16 +10,16 @@ using unary_fn = void (*)(const void* x_n, void* out_n, int64_t n, double p, dou
 // out[i] = f(x[i], y[i]); mode 0: both full, 1: y is one element, 2: x is one element.
 using binary_fn = void (*)(const void* x_n, const void* y_n, void* out_n, int64_t n, int mode);
 // Elements x[o.., r, i], r < n and i < inner, that lie at the sum of o[k] * leap[k], r * pitch and i.
-struct Spread {
+struct ReduceInput {
     const void* x;
     int64_t n, pitch, inner;
     int axes;                            // number of axes of o, at least one
     int64_t shape[64], leap[64];
 };
 // out[o.., i] = reduction over r
-using reduce_fn = void (*)(const Spread& x, void* out);
+using reduce_fn = void (*)(const ReduceInput& x, void* out);
 inline void reduce_lines(reduce_fn f, const void* x_oni, void* out_oi, int64_t outer, int64_t n, int64_t inner) {
-    Spread s;
+    ReduceInput s;
     s.x = x_oni, s.n = n, s.pitch = s.inner = inner, s.axes = 1, s.shape[0] = outer, s.leap[0] = n * inner;
     f(s, out_oi);
 }

@@ -24,7 +24,7 @@ namespace {
 
 #if defined(CLAY_AVX512_BF16)
 // avx512 with native bfloat16 products: filled in at the start
-IsaSet with_brains;
+IsaSet with_bf16;
 #endif
 
 void* libmvec = nullptr;
@@ -33,7 +33,7 @@ void* look_in_libmvec(const char* name) { return libmvec ? dlsym(libmvec, name) 
 // Best first.
 const IsaSet* const sets[] = {
 #if defined(CLAY_AVX512_BF16)
-    &with_brains,
+    &with_bf16,
 #endif
 #if defined(CLAY_WIDE_SETS)
     &avx512::isa_set,
@@ -49,7 +49,7 @@ bool machine_has(const IsaSet& set) {
 #if defined(CLAY_WIDE_SETS)
     __builtin_cpu_init();
 #if defined(CLAY_AVX512_BF16)
-    if (&set == &with_brains) return machine_has(avx512::isa_set) && __builtin_cpu_supports("avx512bf16");
+    if (&set == &with_bf16) return machine_has(avx512::isa_set) && __builtin_cpu_supports("avx512bf16");
 #endif
     if (&set == &avx2::isa_set)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -74,8 +74,8 @@ const IsaSet* best() {
 
 const IsaSet* start() {
 #if defined(CLAY_AVX512_BF16)
-    with_brains = avx512::isa_set;
-    with_brains.name = "avx512_bf16", with_brains.gemm_bf16 = avx512_bf16::gemm_kernels;
+    with_bf16 = avx512::isa_set;
+    with_bf16.name = "avx512_bf16", with_bf16.gemm_bf16 = avx512_bf16::gemm_kernels;
 #endif
     libmvec = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     for (const IsaSet* set : sets)
@@ -95,10 +95,10 @@ const IsaSet& current_isa() { return *current(); }
 const char* isa() { return current()->name; }
 
 bool use_isa(const char* name) {
-    const IsaSet*& chosen = current();   // from here on all sets are filled in
+    const IsaSet*& selected = current();   // from here on all sets are filled in
     for (const IsaSet* set : sets)
         if (!strcmp(set->name, name) && machine_has(*set)) {
-            chosen = set;
+            selected = set;
             return true;
         }
     return false;

@@ -30,7 +30,7 @@ struct IsaSet {
     int64_t count;
     void (*bind_math)(void* (*lookup)(const char*));
     const Kernel* gemm;                  // float32, float64: looked up on every product, so not by name
-    int64_t gemm_most;                   // m * n * k up to which it beats a call to BLAS
+    int64_t gemm_limit;                   // m * n * k up to which it beats a call to BLAS
     const Kernel* gemm_bf16;           // BF16, BF16_WIDE; null: computed in float32
 };
 

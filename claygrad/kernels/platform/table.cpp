@@ -9,7 +9,7 @@ void bind_math(void* (*lookup)(const char*));
 static const Family families[] = {
     {"unary", unary_kernels, unary_count},     {"binary", binary_kernels, binary_count},
     {"compare", compare_kernels, compare_count}, {"extreme", extreme_kernels, extreme_count},
-    {"reduce", reduce_kernels, reduce_count},  {"reduce_halves", reduce_halves_kernels, reduce_halves_count}, {"rows", rows_kernels, rows_count},
+    {"reduce", reduce_kernels, reduce_count},  {"reduce_half", reduce_half_kernels, reduce_half_count}, {"rows", rows_kernels, rows_count},
     {"rows2", rows2_kernels, rows2_count},     {"gemm", gemm_kernels, gemm_count}, {"combine", combine_kernels, combine_count},
     {"conv", conv_kernels, conv_count},       {"attention", attention_kernels, attention_count},
     {"resample", resample_kernels, resample_count}, {"bags", bags_kernels, bags_count},

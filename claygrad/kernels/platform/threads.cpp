@@ -99,7 +99,7 @@ struct Pool {
     std::mutex mutex;
     std::condition_variable work, done;
     int workers = 0, threads = 0;
-    int core = -1, most = 0;             // the caller's core, which workers avoid, and the number of threads when it was set
+    int core = -1, largest = 0;             // the caller's core, which workers avoid, and the number of threads when it was set
     pthread_t handles[MOST];             // workers, from index 1
     range_body body = nullptr;
     void* job = nullptr;
@@ -123,8 +123,8 @@ struct Pool {
 #if defined(__linux__)
         const int now = sched_getcpu(), wanted = max_threads();
         cpu_set_t cores;
-        if ((now == core && wanted == most) || now < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0) return;
-        core = now, most = wanted;
+        if ((now == core && wanted == largest) || now < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+        core = now, largest = wanted;
         const int allowed = CPU_COUNT(&cores);
         if (allowed < 2) return;         // the caller is pinned to one core; the workers are not
         if (allowed >= wanted) CPU_CLR(core, &cores);
@@ -213,10 +213,10 @@ bool start_worker(Pool* home, int own) {
     pthread_sigmask(SIG_SETMASK, &others, &before);
     bool started = true;
     try {
-        std::thread made(worker, home, own);
-        home->handles[own] = made.native_handle();
+        std::thread out(worker, home, own);
+        home->handles[own] = out.native_handle();
         home->core = -1;
-        made.detach();
+        out.detach();
     } catch (const std::system_error&) {
         started = false;
     }

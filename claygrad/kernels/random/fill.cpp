@@ -185,7 +185,7 @@ template <class T> void largest(std::vector<std::pair<Wide<T>, int64_t>>& queue,
 
 }  // namespace
 
-// ---------------------------------------------------------------- the door
+// ---------------------------------------------------------------- the entry point
 
 void engine_seed(Engine& e, uint64_t seed) {
     e.seed = seed;

@@ -41,9 +41,9 @@ template <class T> double one_gamma(Engine& e, T shape) {
 double one_poisson(Engine& e, double rate) {
     if (rate == 0) return 0;
     if (rate < 10) {
-        const double least = std::exp(-rate);
+        const double smallest = std::exp(-rate);
         double count = 0, product = draw_unit(e);
-        for (; product > least; count++) product *= draw_unit(e);
+        for (; product > smallest; count++) product *= draw_unit(e);
         return count;
     }
     const double log_rate = std::log(rate);
@@ -99,11 +99,11 @@ template <class T> T binomial_by_rejection(Engine& e, T count, T chance) {
         const double k = std::floor((2 * a / us + b) * u + centre);
         if (k < 0 || k > count) continue;
         if (us >= 0.07 && v <= tight) return T(k);
-        const double most = (mode + 0.5) * std::log((mode + 1) / (odds * (count - mode + 1)))
+        const double largest = (mode + 0.5) * std::log((mode + 1) / (odds * (count - mode + 1)))
                             + (count + 1) * std::log((count - mode + 1) / (count - k + 1))
                             + (k + 0.5) * std::log(odds * (count - k + 1) / (k + 1)) + stirling_rest(mode)
                             + stirling_rest(count - mode) - stirling_rest(k) - stirling_rest(count - k);
-        if (std::log(v * alpha / (a / (us * us) + b)) <= most) return T(k);
+        if (std::log(v * alpha / (a / (us * us) + b)) <= largest) return T(k);
     }
 }
 

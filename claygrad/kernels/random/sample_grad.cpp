@@ -94,12 +94,12 @@ double beta_series_first(double x, double a, double b) {
 // By the second shape, for x near 0.
 double beta_series_second(double x, double a, double b) {
     const double factor = digamma(a + b) - digamma(b);
-    double power = 1, falling = 1, slope = 0, sum = factor / a;
+    double power = 1, strictly_row_major = 1, slope = 0, sum = factor / a;
     for (int i = 1; i <= 8; i++) {
         power *= -x / i;
-        slope = slope * (b - i) + falling;
-        falling *= b - i;
-        sum += power / (a + i) * (slope + factor * falling);
+        slope = slope * (b - i) + strictly_row_major;
+        strictly_row_major *= b - i;
+        sum += power / (a + i) * (slope + factor * strictly_row_major);
     }
     return or_zero(-std::pow(1 - x, 1 - b) * sum);
 }

@@ -62,7 +62,7 @@ template <bool LARGEST, class T> int64_t place_in_row(const T* x, int64_t n) {
 template <class T> struct Job {
     const T* x_oni;
     T* values_oi;
-    int64_t* places_oi;
+    int64_t* indices_oi;
     int64_t n, inner, part;
 };
 
@@ -71,7 +71,7 @@ template <bool LARGEST, class T> void rows_range(void* data, int64_t begin, int6
     for (int64_t r = begin; r < end; r++) {
         const T* x = job.x_oni + r * job.n;
         const int64_t at = place_in_row<LARGEST>(x, job.n);
-        if (job.places_oi) job.places_oi[r] = at;
+        if (job.indices_oi) job.indices_oi[r] = at;
         if (job.values_oi) job.values_oi[r] = x[at];
     }
 }
@@ -81,7 +81,7 @@ template <bool LARGEST, class T> void parts_range(void* data, int64_t begin, int
     auto& job = *(Job<T>*)data;
     for (int64_t p = begin; p < end; p++) {
         const int64_t first = p * job.part, size = job.n - first < job.part ? job.n - first : job.part;
-        job.places_oi[p] = first + place_in_row<LARGEST>(job.x_oni + first, size);
+        job.indices_oi[p] = first + place_in_row<LARGEST>(job.x_oni + first, size);
     }
 }
 
@@ -112,15 +112,15 @@ template <bool LARGEST, class T> void columns_range(void* data, int64_t begin, i
     for (int64_t task = begin; task < end; task++) {
         const int64_t o = task / tiles, first = task % tiles * WIDE, width = step - first < WIDE ? step - first : WIDE;
         best_of_columns<LARGEST>(job.x_oni + o * job.n * step + first, job.n, step, width, best, at);
-        if (job.places_oi)
-            for (int64_t i = 0; i < width; i++) job.places_oi[o * step + first + i] = at[i];
+        if (job.indices_oi)
+            for (int64_t i = 0; i < width; i++) job.indices_oi[o * step + first + i] = at[i];
         if (job.values_oi)
             for (int64_t i = 0; i < width; i++) job.values_oi[o * step + first + i] = best[i];
     }
 }
 
 // Few columns: several rows are treated as one wide row, whose lanes are compared at the end. Indices count from x.
-template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int64_t inner, int64_t* places) {
+template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int64_t inner, int64_t* indices) {
     const int64_t together = WIDE / inner, rounds = n / together;
     T best[WIDE];
     PlaceOf<T> at[WIDE];
@@ -135,13 +135,13 @@ template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int6
         }
         for (int64_t r = rounds * together; r < n; r++)
             if (beats<LARGEST>(x[r * inner + c], top)) top = x[r * inner + c], place = r;
-        places[c] = place;
+        indices[c] = place;
     }
 }
 
 template <class T> struct NarrowJob {
     const T* x_oni;
-    int64_t n, inner, parts, *places_opi;        // places_opi: an index for each part of a column
+    int64_t n, inner, parts, *indices_opi;        // places_opi: an index for each part of a column
     int64_t begin(int64_t part) const { return n / parts * part; }
     int64_t end(int64_t part) const { return part + 1 < parts ? begin(part + 1) : n; }
 };
@@ -150,35 +150,35 @@ template <bool LARGEST, class T> void narrow_range(void* data, int64_t begin, in
     auto& job = *(NarrowJob<T>*)data;
     for (int64_t task = begin; task < end; task++) {
         const int64_t o = task / job.parts, p = task % job.parts, first = job.begin(p);
-        int64_t* places = job.places_opi + task * job.inner;
-        narrow_columns<LARGEST>(job.x_oni + (o * job.n + first) * job.inner, job.end(p) - first, job.inner, places);
-        for (int64_t c = 0; c < job.inner; c++) places[c] += first;
+        int64_t* indices = job.indices_opi + task * job.inner;
+        narrow_columns<LARGEST>(job.x_oni + (o * job.n + first) * job.inner, job.end(p) - first, job.inner, indices);
+        for (int64_t c = 0; c < job.inner; c++) indices[c] += first;
     }
 }
 
 // False: no memory
 template <bool LARGEST, class T> bool narrow(const Job<T>& job, int64_t outer) {
-    const int64_t n = job.n, inner = job.inner, most = n * inner / (CHEAP_ROWS / 4) + 1, parts = outer > 8 ? 1 : most < 8 ? most : 8;
+    const int64_t n = job.n, inner = job.inner, largest = n * inner / (CHEAP_ROWS / 4) + 1, parts = outer > 8 ? 1 : largest < 8 ? largest : 8;
     NarrowJob<T> all{job.x_oni, n, inner, parts, (int64_t*)malloc((size_t)(outer * parts * inner) * sizeof(int64_t))};
-    if (!all.places_opi) return false;
+    if (!all.indices_opi) return false;
     parallel_for(outer * parts, CHEAP_ROWS / 4 / (n * inner / parts) + 1, narrow_range<LARGEST, T>, &all);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t c = 0; c < inner; c++) {
             const T* x = job.x_oni + o * n * inner + c;
-            const int64_t* places = all.places_opi + o * parts * inner + c;
-            int64_t at = places[0];
+            const int64_t* indices = all.indices_opi + o * parts * inner + c;
+            int64_t at = indices[0];
             for (int64_t p = 1; p < parts; p++)
-                if (beats<LARGEST>(x[places[p * inner] * inner], x[at * inner])) at = places[p * inner];
-            if (job.places_oi) job.places_oi[o * inner + c] = at;
+                if (beats<LARGEST>(x[indices[p * inner] * inner], x[at * inner])) at = indices[p * inner];
+            if (job.indices_oi) job.indices_oi[o * inner + c] = at;
             if (job.values_oi) job.values_oi[o * inner + c] = x[at * inner];
         }
-    free(all.places_opi);
+    free(all.indices_opi);
     return true;
 }
 
 template <bool LARGEST, class T>
-void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t outer, int64_t n, int64_t inner) {
-    Job<T> job{(const T*)x_oni, (T*)values_oi, places_oi, n, inner, CHEAP_ROWS / 2};
+void extreme(const void* x_oni, void* values_oi, int64_t* indices_oi, int64_t outer, int64_t n, int64_t inner) {
+    Job<T> job{(const T*)x_oni, (T*)values_oi, indices_oi, n, inner, CHEAP_ROWS / 2};
     if (inner > 1 && inner <= WIDE / 8 && n >= 4 * WIDE && narrow<LARGEST>(job, outer)) return;
     if (inner > 1) {
         const int64_t tasks = outer * ((inner + WIDE - 1) / WIDE), width = inner < WIDE ? inner : WIDE;
@@ -190,12 +190,12 @@ void extreme(const void* x_oni, void* values_oi, int64_t* places_oi, int64_t out
         if (auto best = (int64_t*)malloc((size_t)parts * sizeof(int64_t))) {
             const T* x = job.x_oni;
             int64_t at = 0;
-            job.places_oi = best;
+            job.indices_oi = best;
             parallel_for(parts, 2, parts_range<LARGEST, T>, &job);
             for (int64_t p = 0; p < parts; p++)
                 if (p == 0 || beats<LARGEST>(x[best[p]], x[at])) at = best[p];
             free(best);
-            if (places_oi) *places_oi = at;
+            if (indices_oi) *indices_oi = at;
             if (values_oi) *(T*)values_oi = x[at];
             return;
         }

@@ -31,17 +31,17 @@ template <class O, class T> struct Floats {
         using V = vec<T>;
         constexpr int W = SEVERAL_ROWS;
         const V identity = splat<V>(Op::identity);
-        alignas(64) T made[W * W], turned[W * W];
+        alignas(64) T out[W * W], transposed[W * W];
         for (int64_t r = 0; r < count; r++) {
             V acc = identity;
             int64_t i = 0;
             for (; i + W <= n; i += W) acc = Op::combine(acc, load<V>(x_rn[r] + i));
             if (i < n) acc = Op::combine(acc, load_part<V>(x_rn[r] + i, n - i, identity));
-            store<V>(made + r * W, acc);
+            store<V>(out + r * W, acc);
         }
-        transpose_block<T>(made, W, turned, W, count, W);
+        transpose_block<T>(out, W, transposed, W, count, W);
         V acc[W];
-        for (int k = 0; k < W; k++) acc[k] = get<V>(turned + k * W, count);
+        for (int k = 0; k < W; k++) acc[k] = get<V>(transposed + k * W, count);
         for (int half = W / 2; half > 0; half /= 2)
             for (int k = 0; k < half; k++) acc[k] = Op::combine(acc[k], acc[k + half]);
         put<V>(out_r, acc[0], count);
@@ -51,17 +51,17 @@ template <class O, class T> struct Floats {
         if (stride == 1 && width == 1) *out_i = reduce_row<Op, T>(x_ni, n);
         else if (stride != width || SEVERAL * width > TILE || n < 2 * SEVERAL) reduce_columns<Op, T>(x_ni, n, stride, width, out_i);
         else {                                           // rows shorter than a vector: several in one
-            T made[TILE];
+            T out[TILE];
             const int64_t whole = n / SEVERAL * SEVERAL;
-            reduce_columns<Op, T>(x_ni, n / SEVERAL, SEVERAL * width, SEVERAL * width, made);
+            reduce_columns<Op, T>(x_ni, n / SEVERAL, SEVERAL * width, SEVERAL * width, out);
             for (int half = SEVERAL / 2; half > 0; half /= 2)
-                for (int64_t i = 0; i < half * width; i++) made[i] = Op::combine(made[i], made[half * width + i]);
+                for (int64_t i = 0; i < half * width; i++) out[i] = Op::combine(out[i], out[half * width + i]);
             if (whole == n) {
-                for (int64_t i = 0; i < width; i++) out_i[i] = made[i];
+                for (int64_t i = 0; i < width; i++) out_i[i] = out[i];
                 return;
             }
             reduce_columns<Op, T>(x_ni + whole * width, n - whole, width, width, out_i);
-            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(made[i], out_i[i]);
+            for (int64_t i = 0; i < width; i++) out_i[i] = Op::combine(out[i], out_i[i]);
         }
     }
 };
@@ -82,12 +82,12 @@ void short_rows(const typename R::In* x_rn, int64_t n, int64_t leap, int64_t cou
 }
 
 template <class R> struct ReduceJob {
-    const Spread* from;
+    const ReduceInput* from;
     typename R::Out* out_oci;              // c: parts of the reduced axis
     int64_t tiles, parts, part;            // a part has `part` rows
 
     const typename R::In* at(int64_t o) const {
-        const Spread& s = *from;
+        const ReduceInput& s = *from;
         int64_t offset = 0;
         for (int k = s.axes - 1; k > 0; k--) offset += o % s.shape[k] * s.leap[k], o /= s.shape[k];
         return (const typename R::In*)s.x + offset + o * s.leap[0];
@@ -96,7 +96,7 @@ template <class R> struct ReduceJob {
 
 template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
     auto& job = *(ReduceJob<R>*)data;
-    const Spread& s = *job.from;
+    const ReduceInput& s = *job.from;
     const bool in_rows = s.inner == 1 && s.pitch == 1 && s.n > 0 && job.parts == 1;
     if constexpr (R::BY_NUMBERS > 0)
         if (in_rows && s.n <= R::BY_NUMBERS) {
@@ -130,7 +130,7 @@ template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
     }
 }
 
-template <class R> void reduce(const Spread& s, void* out_oi) {
+template <class R> void reduce(const ReduceInput& s, void* out_oi) {
     using Out = typename R::Out;
     int64_t outer = 1;
     for (int k = 0; k < s.axes; k++) outer *= s.shape[k];
@@ -144,10 +144,10 @@ template <class R> void reduce(const Spread& s, void* out_oi) {
         if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * s.inner) * sizeof(Out))) {
             job.out_oci = partial_oci, job.part = part, job.parts = parts;
             parallel_for(tasks * parts, 2, reduce_range<R>, &job);
-            Spread made;
-            made.x = partial_oci, made.n = parts, made.pitch = made.inner = s.inner;
-            made.axes = 1, made.shape[0] = outer, made.leap[0] = parts * s.inner;
-            ReduceJob<typename R::Merge> merge{&made, (Out*)out_oi, job.tiles, 1, parts};
+            ReduceInput out;
+            out.x = partial_oci, out.n = parts, out.pitch = out.inner = s.inner;
+            out.axes = 1, out.shape[0] = outer, out.leap[0] = parts * s.inner;
+            ReduceJob<typename R::Merge> merge{&out, (Out*)out_oi, job.tiles, 1, parts};
             reduce_range<typename R::Merge>(&merge, 0, tasks);
             free(partial_oci);
             return;
@@ -157,14 +157,14 @@ template <class R> void reduce(const Spread& s, void* out_oi) {
     parallel_for(tasks, grain, reduce_range<R>, &job);
 }
 
-int64_t results(const Spread& s) {
+int64_t results(const ReduceInput& s) {
     int64_t count = s.inner;
     for (int k = 0; k < s.axes; k++) count *= s.shape[k];
     return count;
 }
 
 // R is a sum.
-template <class R> void mean(const Spread& s, void* out_oi) {
+template <class R> void mean(const ReduceInput& s, void* out_oi) {
     using Out = typename R::Out;
     reduce<R>(s, out_oi);
     Out* out = (Out*)out_oi;

@@ -101,13 +101,13 @@ template <class T> struct Parts : RowByRow {
         out_i[0] = sum[0], out_i[1] = sum[1];
     }
 };
-template <class T> void sum_complex(const Spread& s, void* out_oi) {
-    Spread parts = s;
+template <class T> void sum_complex(const ReduceInput& s, void* out_oi) {
+    ReduceInput parts = s;
     parts.pitch *= 2, parts.inner *= 2;
     for (int k = 0; k < s.axes; k++) parts.leap[k] *= 2;
     reduce<Parts<T>>(parts, out_oi);
 }
-template <class T> void mean_complex(const Spread& s, void* out_oi) {
+template <class T> void mean_complex(const ReduceInput& s, void* out_oi) {
     sum_complex<T>(s, out_oi);
     T* out = (T*)out_oi;
     const int64_t count = 2 * results(s);
@@ -122,7 +122,7 @@ struct SizeOf {
     template <class V> static V of(V x) { return abs(x); }
 };
 struct KnownOf {
-    template <class V> static V of(V x) { return pick(x != x, splat<V>(0), x); }
+    template <class V> static V of(V x) { return select(x != x, splat<V>(0), x); }
 };
 
 template <class F, class T> struct SumsOf : RowByRow {
@@ -143,7 +143,7 @@ template <class F, class T> struct SumsOf : RowByRow {
     }
 };
 
-template <class T> void norm(const Spread& s, void* out_oi) {
+template <class T> void norm(const ReduceInput& s, void* out_oi) {
     reduce<SumsOf<SquareOf, T>>(s, out_oi);
     T* out = (T*)out_oi;
     const int64_t count = results(s);
@@ -245,7 +245,7 @@ template <class I, bool ANY> struct Truth : RowByRow {
 
 #define FLOATS(name, Op) {name, F32, (void*)reduce<Floats<Op, float>>}, {name, F64, (void*)reduce<Floats<Op, double>>}
 
-#define MADE(name, R, Op) {name, F32, (void*)reduce<R<Op, float>>}, {name, F64, (void*)reduce<R<Op, double>>}
+#define FLOATS_OF(name, R, Op) {name, F32, (void*)reduce<R<Op, float>>}, {name, F64, (void*)reduce<R<Op, double>>}
 #define WHOLE(name, R, with)                                                                             \
     {name, F32, (void*)reduce<R<float, with>>}, {name, F64, (void*)reduce<R<double, with>>},              \
     {name, I64, (void*)reduce<R<int64_t, with>>}, {name, BOOL, (void*)reduce<R<uint8_t, with>>},          \
@@ -272,8 +272,8 @@ const Kernel reduce_kernels[] = {
     TOTALS("sum", SumInt), TOTALS("prod", ProdInt), BEST("amax", MaxInt), BEST("amin", MinInt),
     {"sum", BOOL, (void*)reduce<Exact<SumInt, uint8_t, uint64_t>>},
     WHOLE("any", Truth, true), WHOLE("all", Truth, false), WHOLE("count", Counts, int64_t), {"count", U8, (void*)reduce<Counts<uint8_t, int64_t>>},
-    MADE("nansum", SumsOf, KnownOf), MADE("size_sum", SumsOf, SizeOf), MADE("size_max", Sizes, MaxOf),
-    MADE("size_min", Sizes, MinOf),
+    FLOATS_OF("nansum", SumsOf, KnownOf), FLOATS_OF("size_sum", SumsOf, SizeOf), FLOATS_OF("size_max", Sizes, MaxOf),
+    FLOATS_OF("size_min", Sizes, MinOf),
     {"logsumexp", F32, (void*)reduce<LogSums<float>>}, {"logsumexp", F64, (void*)reduce<LogSums<double>>},
     {"size_count", F32, (void*)reduce<Counts<float, float>>}, {"size_count", F64, (void*)reduce<Counts<double, double>>},
 };

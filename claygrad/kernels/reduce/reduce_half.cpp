@@ -6,7 +6,7 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-template <class R, class H> struct OfHalves {
+template <class R, class H> struct OfHalf {
     using In = H;
     using Out = float;
     using Op = typename R::Op;
@@ -15,22 +15,22 @@ template <class R, class H> struct OfHalves {
     static constexpr int64_t ROOM = 4096;
 
     static void rows(const H* const* x_rn, int64_t n, int64_t count, float* out_r) {
-        alignas(64) float made[SEVERAL_ROWS * FEW_ELEMENTS];
+        alignas(64) float out[SEVERAL_ROWS * FEW_ELEMENTS];
         const float* floats[SEVERAL_ROWS];
-        for (int64_t r = 0; r < count; r++) floats_from(x_rn[r], made + r * FEW_ELEMENTS, n), floats[r] = made + r * FEW_ELEMENTS;
+        for (int64_t r = 0; r < count; r++) floats_from(x_rn[r], out + r * FEW_ELEMENTS, n), floats[r] = out + r * FEW_ELEMENTS;
         R::rows(floats, n, count, out_r);
     }
     static __attribute__((noinline)) void few(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
-        alignas(64) float made[ROOM];
-        if (stride == width) floats_from(x_ni, made, n * width);
+        alignas(64) float out[ROOM];
+        if (stride == width) floats_from(x_ni, out, n * width);
         else
-            for (int64_t r = 0; r < n; r++) floats_from(x_ni + r * stride, made + r * width, width);
-        R::tile(made, n, width, width, out_i);
+            for (int64_t r = 0; r < n; r++) floats_from(x_ni + r * stride, out + r * width, width);
+        R::tile(out, n, width, width, out_i);
     }
     static void tile(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
-        const int64_t most = ROOM / width;                           // rows at a time
-        if (n <= most) return few(x_ni, n, stride, width, out_i);
-        const int64_t half = (n + 2 * most - 1) / (2 * most) * most;
+        const int64_t largest = ROOM / width;                           // rows at a time
+        if (n <= largest) return few(x_ni, n, stride, width, out_i);
+        const int64_t half = (n + 2 * largest - 1) / (2 * largest) * largest;
         float right_i[TILE];
         tile(x_ni, half, stride, width, out_i);
         tile(x_ni + half * stride, n - half, stride, width, right_i);
@@ -38,16 +38,16 @@ template <class R, class H> struct OfHalves {
     }
 };
 
-#define HALVES(name, Op)                                                \
-    {name, F16, (void*)reduce<OfHalves<Floats<Op, float>, Half>>},       \
-    {name, BF16, (void*)reduce<OfHalves<Floats<Op, float>, Brain>>}
+#define HALF_TYPES(name, Op)                                                \
+    {name, F16, (void*)reduce<OfHalf<Floats<Op, float>, Half>>},       \
+    {name, BF16, (void*)reduce<OfHalf<Floats<Op, float>, Bf16>>}
 
 }  // namespace
 
-const Kernel reduce_halves_kernels[] = {HALVES("sum", SumOf), HALVES("prod", ProdOf), HALVES("amax", MaxOf), HALVES("amin", MinOf),
-                                        {"mean", F16, (void*)mean<OfHalves<Floats<SumOf, float>, Half>>},
-                                        {"mean", BF16, (void*)mean<OfHalves<Floats<SumOf, float>, Brain>>}};
-CLAY_COUNT(reduce_halves)
+const Kernel reduce_half_kernels[] = {HALF_TYPES("sum", SumOf), HALF_TYPES("prod", ProdOf), HALF_TYPES("amax", MaxOf), HALF_TYPES("amin", MinOf),
+                                        {"mean", F16, (void*)mean<OfHalf<Floats<SumOf, float>, Half>>},
+                                        {"mean", BF16, (void*)mean<OfHalf<Floats<SumOf, float>, Bf16>>}};
+CLAY_COUNT(reduce_half)
 
 }  // namespace CLAY_ISA
 }  // namespace clay

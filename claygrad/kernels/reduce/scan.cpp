@@ -28,7 +28,7 @@ template <class T> struct ScanJob {
 #if defined(__AVX512F__)
 inline f64v widened(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 inline void narrowed(float* p, f64v v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
-inline f64v turned(f64v v) { return _mm512_permutexvar_pd(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), v); }
+inline f64v transposed(f64v v) { return _mm512_permutexvar_pd(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), v); }
 inline f64v last_of(f64v v) { return _mm512_permutexvar_pd(_mm512_set1_epi64(7), v); }
 inline f64v running(f64v v) {
     v = v + (f64v)_mm512_maskz_permutexvar_pd(0xfe, _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0), v);
@@ -38,7 +38,7 @@ inline f64v running(f64v v) {
 #elif defined(__AVX2__)
 inline f64v widened(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 inline void narrowed(float* p, f64v v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-inline f64v turned(f64v v) { return _mm256_permute4x64_pd(v, 0x1b); }
+inline f64v transposed(f64v v) { return _mm256_permute4x64_pd(v, 0x1b); }
 inline f64v last_of(f64v v) { return _mm256_permute4x64_pd(v, 0xff); }
 // Within the 128-bit halves first: instructions that cross them take twice as long.
 inline f64v running(f64v v) {
@@ -49,7 +49,7 @@ inline f64v running(f64v v) {
 #else
 inline f64v widened(const float* p) { return f64v{p[0], p[1]}; }
 inline void narrowed(float* p, f64v v) { p[0] = (float)v[0], p[1] = (float)v[1]; }
-inline f64v turned(f64v v) { return f64v{v[1], v[0]}; }
+inline f64v transposed(f64v v) { return f64v{v[1], v[0]}; }
 inline f64v last_of(f64v v) { return f64v{v[1], v[1]}; }
 inline f64v running(f64v v) { return v + f64v{0, v[0]}; }
 #endif
@@ -63,9 +63,9 @@ template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, d
     int64_t i = 0;
     for (; i + W <= n; i += W) {
         const int64_t at = step > 0 ? i : -i - W + 1;
-        const f64v v = widened(x + at), sums = running(step > 0 ? v : turned(v));
+        const f64v v = widened(x + at), sums = running(step > 0 ? v : transposed(v));
         const f64v here = before + sums;
-        narrowed(out + at, step > 0 ? here : turned(here));
+        narrowed(out + at, step > 0 ? here : transposed(here));
         before = before + last_of(sums);
     }
     if (i) sum = first_lane(before);
@@ -175,17 +175,17 @@ template <class T, bool largest> inline bool replaces(T x, T best) {
 }
 
 template <class T, bool largest>
-void extremes(const void* x_oni, void* out_oni, int64_t* places_oni, int64_t outer, int64_t n, int64_t inner) {
+void extremes(const void* x_oni, void* out_oni, int64_t* indices_oni, int64_t outer, int64_t n, int64_t inner) {
     const T* from = (const T*)x_oni;
     T* into = (T*)out_oni;
     if (inner == 1) {
         each_task(outer, 4 * n, [=](int64_t r) {
             const T* x = from + r * n;
             T *out = into + r * n, best = x[0];
-            int64_t *places = places_oni + r * n, place = 0;
+            int64_t *indices = indices_oni + r * n, place = 0;
             for (int64_t i = 0; i < n; i++) {
                 if (replaces<T, largest>(x[i], best)) best = x[i], place = i;
-                out[i] = best, places[i] = place;
+                out[i] = best, indices[i] = place;
             }
         });
         return;
@@ -203,7 +203,7 @@ void extremes(const void* x_oni, void* out_oni, int64_t* places_oni, int64_t out
             for (int64_t i = 0; i < width; i++) {
                 const bool better = replaces<T, largest>(from[at + i], best[i]);
                 best[i] = better ? from[at + i] : best[i], place[i] = better ? r : place[i];
-                into[at + i] = best[i], places_oni[at + i] = place[i];
+                into[at + i] = best[i], indices_oni[at + i] = place[i];
             }
         }
     });
@@ -213,12 +213,12 @@ void extremes(const void* x_oni, void* out_oni, int64_t* places_oni, int64_t out
 template <class T> void log_sums(const void* x_rn, void* out_r, int64_t rows, int64_t n) {
     using V = vec<T>;
     if (short_rows<T>(n)) {
-        each_abreast<T>(rows, n, [=](int64_t r, int64_t m) {
-            RowsAbreast<T> x;
+        each_interleaved<T>(rows, n, [=](int64_t r, int64_t m) {
+            InterleavedRows<T> x;
             x.take((const T*)x_rn + r * n, n, m);
             V top = splat<V>(MaxOf::identity), sum = splat<V>(0);
             for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x.at + k * x.W, m));
-            top = pick(top - top == splat<V>(0), top, splat<V>(0));
+            top = select(top - top == splat<V>(0), top, splat<V>(0));
             for (int64_t k = 0; k < n; k++) sum = sum + exp(get<V>(x.at + k * x.W, m) - top);
             put<V>((T*)out_r + r, log(sum) + top, m);
         });

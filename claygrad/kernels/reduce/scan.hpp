@@ -5,7 +5,7 @@
 namespace clay {
 
 // Cumulative max or min along the middle axis of x (outer, n, inner), and its last index; n > 0.
-using extremes_fn = void (*)(const void* x_oni, void* out_oni, int64_t* places_oni, int64_t outer, int64_t n, int64_t inner);
+using extremes_fn = void (*)(const void* x_oni, void* out_oni, int64_t* indices_oni, int64_t outer, int64_t n, int64_t inner);
 // log(sum(exp(x))) of each row, and its gradient g * exp(x - out)
 using log_sums_fn = void (*)(const void* x_rn, void* out_r, int64_t rows, int64_t n);
 using log_slope_fn = void (*)(const void* g_r, const void* x_rn, const void* out_r, void* to_x_rn, int64_t rows, int64_t n);

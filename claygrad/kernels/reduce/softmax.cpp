@@ -66,27 +66,27 @@ template <class V, class F> inline __attribute__((always_inline)) V sum_along(in
 }
 
 // x: scores, or the gradient of the result y. m columns; the elements of a column are `step` apart.
-template <class T, int WAY> void column(const T* x, const T* y, T* out, int64_t n, int64_t step, int64_t m) {
+template <class T, int KIND> void column(const T* x, const T* y, T* out, int64_t n, int64_t step, int64_t m) {
     using V = vec<T>;
-    if constexpr (WAY == SOFTMAX || WAY == LOG_SOFTMAX) {
+    if constexpr (KIND == SOFTMAX || KIND == LOG_SOFTMAX) {
         V top = splat<V>(MaxOf::identity);
         for (int64_t k = 0; k < n; k++) top = MaxOf::combine(top, get<V>(x + k * step, m));
         const V sum = sum_along<V>(n, [=](int64_t k) {
-            const V below = get<V>(x + k * step, m) - top, e = WAY == SOFTMAX ? share_of(below) : exp_down(below);
-            if (WAY == SOFTMAX) put<V>(out + k * step, e, m);
+            const V below = get<V>(x + k * step, m) - top, e = KIND == SOFTMAX ? share_of(below) : exp_down(below);
+            if (KIND == SOFTMAX) put<V>(out + k * step, e, m);
             return e;
         });
-        const V last = WAY == SOFTMAX ? splat<V>(1) / sum : log(sum);
+        const V last = KIND == SOFTMAX ? splat<V>(1) / sum : log(sum);
         for (int64_t k = 0; k < n; k++)
-            put<V>(out + k * step, WAY == SOFTMAX ? get<V>(out + k * step, m) * last : get<V>(x + k * step, m) - top - last, m);
+            put<V>(out + k * step, KIND == SOFTMAX ? get<V>(out + k * step, m) * last : get<V>(x + k * step, m) - top - last, m);
     } else {
         const V sum = sum_along<V>(n, [=](int64_t k) {
             const V g = get<V>(x + k * step, m);
-            return WAY == SOFTMAX_BACKWARD ? g * get<V>(y + k * step, m) : g;
+            return KIND == SOFTMAX_BACKWARD ? g * get<V>(y + k * step, m) : g;
         });
         for (int64_t k = 0; k < n; k++) {
             const V g = get<V>(x + k * step, m), r = get<V>(y + k * step, m);
-            put<V>(out + k * step, WAY == SOFTMAX_BACKWARD ? (g - sum) * r : g - exp(r) * sum, m);
+            put<V>(out + k * step, KIND == SOFTMAX_BACKWARD ? (g - sum) * r : g - exp(r) * sum, m);
         }
     }
 }
@@ -97,30 +97,30 @@ template <class T> struct ColumnsJob {
     int64_t n, inner;
 };
 
-template <class T, int WAY> void columns_range(void* data, int64_t begin, int64_t end) {
+template <class T, int KIND> void columns_range(void* data, int64_t begin, int64_t end) {
     constexpr int W = Lanes<vec<T>>::width;
     const ColumnsJob<T>& job = *(ColumnsJob<T>*)data;
     const int64_t tiles = (job.inner + W - 1) / W;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = i % tiles * W, at = i / tiles * job.n * job.inner + first;
         const int64_t m = job.inner - first < W ? job.inner - first : W;
-        column<T, WAY>(job.x + at, job.y ? job.y + at : nullptr, job.out + at, job.n, job.inner, m);
+        column<T, KIND>(job.x + at, job.y ? job.y + at : nullptr, job.out + at, job.n, job.inner, m);
     }
 }
 
-template <class T, int WAY> void columns(const void* x, const void* y, void* out, int64_t outer, int64_t n, int64_t inner) {
+template <class T, int KIND> void columns(const void* x, const void* y, void* out, int64_t outer, int64_t n, int64_t inner) {
     constexpr int W = Lanes<vec<T>>::width;
     ColumnsJob<T> job{(const T*)x, (const T*)y, (T*)out, n, inner};
-    parallel_for(outer * ((inner + W - 1) / W), COSTLY_ROWS / (n * W) + 1, columns_range<T, WAY>, &job);
+    parallel_for(outer * ((inner + W - 1) / W), COSTLY_ROWS / (n * W) + 1, columns_range<T, KIND>, &job);
 }
 
 // --- rows -------------------------------------------------------------------------------------------------------------
-template <class T, int WAY> void rows_abreast(const T* x_rn, const T* y_rn, T* out_rn, int64_t count, int64_t n) {
-    each_abreast<T>(count, n, [=](int64_t r, int64_t m) {
-        RowsAbreast<T> x, y;
+template <class T, int KIND> void interleaved_rows(const T* x_rn, const T* y_rn, T* out_rn, int64_t count, int64_t n) {
+    each_interleaved<T>(count, n, [=](int64_t r, int64_t m) {
+        InterleavedRows<T> x, y;
         x.take(x_rn + r * n, n, m);
         if (y_rn) y.take(y_rn + r * n, n, m);
-        column<T, WAY>(x.at, y.at, x.at, n, x.W, m);
+        column<T, KIND>(x.at, y.at, x.at, n, x.W, m);
         x.put(out_rn + r * n, n, m);
     });
 }
@@ -147,23 +147,23 @@ template <class T, bool LOG> void rows2_range(void* data, int64_t begin, int64_t
     for (int64_t at = 0; at < (end - begin) * job.n; at += job.n) softmax_backward_row<T, LOG>(g + at, out + at, dx + at, job.n);
 }
 
-template <class T, int WAY> void rows(const void* x_rn, void* out_rn, int64_t count, int64_t n) {
+template <class T, int KIND> void rows(const void* x_rn, void* out_rn, int64_t count, int64_t n) {
     RowsJob<T> job{(const T*)x_rn, nullptr, (T*)out_rn, n};
     if (n <= 0) return;
-    if (short_rows<T>(n)) return rows_abreast<T, WAY>(job.x_rn, nullptr, job.out_rn, count, n);
-    parallel_for(count, COSTLY_ROWS / n + 1, rows_range<T, WAY == LOG_SOFTMAX>, &job);
+    if (short_rows<T>(n)) return interleaved_rows<T, KIND>(job.x_rn, nullptr, job.out_rn, count, n);
+    parallel_for(count, COSTLY_ROWS / n + 1, rows_range<T, KIND == LOG_SOFTMAX>, &job);
 }
 
-template <class T, int WAY> void rows2(const void* g_rn, const void* out_rn, void* dx_rn, int64_t count, int64_t n) {
+template <class T, int KIND> void rows2(const void* g_rn, const void* out_rn, void* dx_rn, int64_t count, int64_t n) {
     RowsJob<T> job{(const T*)g_rn, (const T*)out_rn, (T*)dx_rn, n};
     if (n <= 0) return;
-    if (short_rows<T>(n)) return rows_abreast<T, WAY>(job.x_rn, job.y_rn, job.out_rn, count, n);
-    parallel_for(count, COSTLY_ROWS / n + 1, rows2_range<T, WAY == LOG_SOFTMAX_BACKWARD>, &job);
+    if (short_rows<T>(n)) return interleaved_rows<T, KIND>(job.x_rn, job.y_rn, job.out_rn, count, n);
+    parallel_for(count, COSTLY_ROWS / n + 1, rows2_range<T, KIND == LOG_SOFTMAX_BACKWARD>, &job);
 }
 
-#define COLUMNS(name, way) {name, F32, (void*)columns<float, way>}, {name, F64, (void*)columns<double, way>}
-#define ROWS(name, way) {name, F32, (void*)rows<float, way>}, {name, F64, (void*)rows<double, way>}
-#define ROWS2(name, way) {name, F32, (void*)rows2<float, way>}, {name, F64, (void*)rows2<double, way>}
+#define COLUMNS(name, kind) {name, F32, (void*)columns<float, kind>}, {name, F64, (void*)columns<double, kind>}
+#define ROWS(name, kind) {name, F32, (void*)rows<float, kind>}, {name, F64, (void*)rows<double, kind>}
+#define ROWS2(name, kind) {name, F32, (void*)rows2<float, kind>}, {name, F64, (void*)rows2<double, kind>}
 
 }  // namespace
 

@@ -13,7 +13,7 @@ constexpr int64_t SHORT_ROW = 64;        // elements
 template <class T> bool short_rows(int64_t n) { return Lanes<vec<T>>::width > 1 && n <= SHORT_ROW; }
 
 // The rows of one vector, transposed: element k of row l is at k * W + l.
-template <class T> struct RowsAbreast {
+template <class T> struct InterleavedRows {
     static constexpr int W = Lanes<vec<T>>::width;
     alignas(64) T at[SHORT_ROW * W];
 
@@ -22,7 +22,7 @@ template <class T> struct RowsAbreast {
 };
 
 // f(r, m) for the m rows from r on, a vector of rows at a time. The grouping does not depend on the threads.
-template <class T, class F> void each_abreast(int64_t rows, int64_t n, F f) {
+template <class T, class F> void each_interleaved(int64_t rows, int64_t n, F f) {
     constexpr int64_t W = Lanes<vec<T>>::width;
     struct Job {
         int64_t rows;

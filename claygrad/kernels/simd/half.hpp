@@ -14,7 +14,7 @@ struct Half {
     uint16_t bits;
     explicit operator float() const;
 };
-struct Brain {
+struct Bf16 {
     uint16_t bits;
     explicit operator float() const;
 };
@@ -30,7 +30,7 @@ inline float float_of(uint32_t bits) {
     return x;
 }
 
-inline Brain::operator float() const { return float_of((uint32_t)bits << 16); }
+inline Bf16::operator float() const { return float_of((uint32_t)bits << 16); }
 inline Half::operator float() const {
     // The exponent moved to its place; what was subnormal is made normal by the subtraction.
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, size = (uint32_t)(bits & 0x7fff) << 13;
@@ -41,7 +41,7 @@ inline Half::operator float() const {
 }
 
 // Rounded to even
-inline Brain brain_of(float x) {
+inline Bf16 bf16_of(float x) {
     const uint32_t bits = bits_of(x), even = bits + 0x7fff + (bits >> 16 & 1);
     return {(uint16_t)((x != x ? (bits | 0x7fffffff) & 0xffc00000 : even) >> 16)};
 }
@@ -57,14 +57,14 @@ inline Half half_of(float x) {
 // A vector to floats and back; or the first n < width lanes, the others undefined.
 #if defined(__AVX512F__)
 inline f32v widened(__m256i x, Half) { return _mm512_cvtph_ps(x); }
-inline f32v widened(__m256i x, Brain) { return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16); }
+inline f32v widened(__m256i x, Bf16) { return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16); }
 inline __m256i narrowed(f32v x, Half) { return _mm512_cvtps_ph(x, 0); }
-inline __m256i narrowed(f32v x, Brain) {
+inline __m256i narrowed(f32v x, Bf16) {
     const __m512i bits = (__m512i)x, odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
     const __m512i even = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
     const __m512i nan = _mm512_and_si512(_mm512_or_si512(bits, _mm512_set1_epi32(0x7fffffff)), _mm512_set1_epi32((int)0xffc00000));
-    const __m512i chosen = _mm512_mask_mov_epi32(even, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(chosen, 16));
+    const __m512i selected = _mm512_mask_mov_epi32(even, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(selected, 16));
 }
 template <class V, class H> V get_half(const H* p, int64_t n) {
     return widened(n == 16 ? _mm256_loadu_si256((const __m256i*)p) : _mm256_maskz_loadu_epi16((__mmask16)((1u << n) - 1), p), H{});
@@ -75,14 +75,14 @@ template <class V, class H> void put_half(H* p, V v, int64_t n) {
 }
 #elif defined(__AVX2__)
 inline f32v widened(__m128i x, Half) { return _mm256_cvtph_ps(x); }
-inline f32v widened(__m128i x, Brain) { return (f32v)_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16); }
+inline f32v widened(__m128i x, Bf16) { return (f32v)_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16); }
 inline __m128i narrowed(f32v x, Half) { return _mm256_cvtps_ph(x, 0); }
-inline __m128i narrowed(f32v x, Brain) {
+inline __m128i narrowed(f32v x, Bf16) {
     const __m256i bits = (__m256i)x, odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     const __m256i even = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
     const __m256i nan = _mm256_and_si256(_mm256_or_si256(bits, _mm256_set1_epi32(0x7fffffff)), _mm256_set1_epi32((int)0xffc00000));
-    const __m256i chosen = _mm256_srli_epi32(_mm256_blendv_epi8(even, nan, (__m256i)_mm256_cmp_ps(x, x, _CMP_UNORD_Q)), 16);
-    return _mm_packus_epi32(_mm256_castsi256_si128(chosen), _mm256_extracti128_si256(chosen, 1));
+    const __m256i selected = _mm256_srli_epi32(_mm256_blendv_epi8(even, nan, (__m256i)_mm256_cmp_ps(x, x, _CMP_UNORD_Q)), 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(selected), _mm256_extracti128_si256(selected, 1));
 }
 template <class V, class H> V get_half(const H* p, int64_t n) {
     __m128i x = _mm_setzero_si128();
@@ -97,7 +97,7 @@ template <class V, class H> void put_half(H* p, V v, int64_t n) {
 }
 #elif defined(CLAY_VECTOR_BYTES)
 inline Half narrow(float x, Half) { return half_of(x); }
-inline Brain narrow(float x, Brain) { return brain_of(x); }
+inline Bf16 narrow(float x, Bf16) { return bf16_of(x); }
 template <class V, class H> V get_half(const H* p, int64_t n) {
     V out = splat<V>(0);
 #if defined(__ARM_NEON)
@@ -117,10 +117,10 @@ template <class V, class H> void put_half(H* p, V v, int64_t n) {
 #else
 template <class V, class H> V get_half(const H* p, int64_t) { return (float)*p; }
 template <class V> void put_half(Half* p, V v, int64_t) { *p = half_of(v); }
-template <class V> void put_half(Brain* p, V v, int64_t) { *p = brain_of(v); }
+template <class V> void put_half(Bf16* p, V v, int64_t) { *p = bf16_of(v); }
 #endif
 
-inline void floats_from(const Brain* x, float* out, int64_t n) {
+inline void floats_from(const Bf16* x, float* out, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) out[i] = (float)x[i];
 }

@@ -47,7 +47,7 @@ inline f64v pow(f64v x, f64v y) { return vector_math.pow_f64(x, y); }
 inline f64v atan2(f64v y, f64v x) { return vector_math.atan2_f64(y, x); }
 
 // libmvec's is next to 1, not 1, for some small numbers.
-inline f64v cos(f64v x) { return pick(abs(x) < splat<f64v>(1e-8), splat<f64v>(1), vector_math.cos_f64(x)); }
+inline f64v cos(f64v x) { return select(abs(x) < splat<f64v>(1e-8), splat<f64v>(1), vector_math.cos_f64(x)); }
 
 // Beyond 88 its half is still a number where exp is not.
 inline f32v cosh(f32v x) {
@@ -71,11 +71,11 @@ template <class V> V times_sigmoid(V x, V y) { return x / sigmoid_divisor(y); }
 // By way of exp(-|x|): a reciprocal may double the units of an error.
 inline f32v times_sigmoid(f32v x, f32v y) {
     const f32v one = splat<f32v>(1), e = exp_finest(-abs(y));
-    return pick(y < splat<f32v>(0), x * e, x) / (one + e);
+    return select(y < splat<f32v>(0), x * e, x) / (one + e);
 }
 inline f32v sigmoid(f32v x) {
     const f32v one = splat<f32v>(1), e = exp_finest(-abs(x));
-    return pick(x < splat<f32v>(0), e, one) / (one + e);
+    return select(x < splat<f32v>(0), e, one) / (one + e);
 }
 #endif
 

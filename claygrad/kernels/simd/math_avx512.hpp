@@ -51,7 +51,7 @@ inline f32v expm1(f32v x) {
     const V bounded = larger(splat<V>(-104), smaller(splat<V>(89), x)), n = rint(bounded * splat<V>(LOG2_E));
     const V half = times_power_of_two(splat<V>(0.5), n);                // half of the power: the whole may be too large
     const V sum = multiply_add(half, exponential(bounded, n), half - splat<V>(0.5));
-    return pick(abs(x) < splat<V>(1e-8), x, sum + sum);
+    return select(abs(x) < splat<V>(1e-8), x, sum + sum);
 }
 
 // An odd function that is constant from 15 intervals on, by the polynomial of the interval whose middle is next to x
@@ -76,7 +76,7 @@ inline f32v erf(f32v x) {
     p = multiply_add(p, u, splat<V>(0.11283490061759949));
     p = multiply_add(p, u, splat<V>(-0.37612631916999817));
     p = multiply_add(p, u, splat<V>(0.12837916612625122));              // 2 / sqrt(pi) is this and 1
-    return pick(abs(x) < splat<V>(0.405), multiply_add(p, x, x), by_table(ERF_TABLE, ERF_LOST, ERF_WIDTH, x));
+    return select(abs(x) < splat<V>(0.405), multiply_add(p, x, x), by_table(ERF_TABLE, ERF_LOST, ERF_WIDTH, x));
 }
 // The share of a normal distribution below x
 inline f32v normal_cdf(f32v x) { return splat<f32v>(0.5) + by_table(NORMAL_TABLE, NORMAL_LOST, NORMAL_WIDTH, x); }

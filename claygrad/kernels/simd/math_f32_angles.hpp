@@ -61,7 +61,7 @@ template <int MORE> f32v wave_of(f32v size) {
     c = multiply_add(c, u, splat<V>(0.04166664183139801));
     c = multiply_add(c, u, splat<V>(-0.5));
     c = multiply_add(c, u, splat<V>(1));
-    return flipped(pick((quarter & 1) != 0, c, s), (quarter & 2) << 30);
+    return flipped(select((quarter & 1) != 0, c, s), (quarter & 2) << 30);
 }
 inline f32v sin(f32v x) {
     const f32v size = abs(x);
@@ -91,7 +91,7 @@ inline f32v tan(f32v x) {
     p = multiply_add(p, u, splat<V>(0.13332457840442657));
     p = multiply_add(p, u, splat<V>(0.3333335518836975));
     const V t = r + multiply_add(p * u, r, multiply_add(lost, u, lost));
-    return flipped(pick(((i32v)sum & 1) != 0, splat<V>(-1) / t, t), sign_of(x));
+    return flipped(select(((i32v)sum & 1) != 0, splat<V>(-1) / t, t), sign_of(x));
 }
 
 // asin(s) - s, over s, for u = s^2 up to 1/4
@@ -116,7 +116,7 @@ inline f32v asin(f32v x) {
     const V size = abs(x), near = multiply_add(asin_rest(size * size), size, size);
     const Halved h = halved(size);
     const V far = (splat<V>(HALF_PI_A) - h.root) - (h.rest - splat<V>(HALF_PI_B));
-    return with_sign(pick(size <= splat<V>(0.5), near, far), x);
+    return with_sign(select(size <= splat<V>(0.5), near, far), x);
 }
 inline f32v acos(f32v x) {
     using V = f32v;
@@ -124,7 +124,7 @@ inline f32v acos(f32v x) {
     const V near = (half - x) - multiply_add(asin_rest(x * x), x, -rest);
     const Halved h = halved(size);
     const V above = h.root + h.rest, below = (half + half - h.root) - (h.rest - rest - rest);
-    return pick(size <= splat<V>(0.5), near, pick(x > splat<V>(0), above, below));
+    return select(size <= splat<V>(0.5), near, select(x > splat<V>(0), above, below));
 }
 
 // atan(t) - t for 0 <= t <= 1
@@ -147,9 +147,9 @@ inline f32v atan(f32v x) {
     const V one = splat<V>(1), size = abs(x), inverse = one / larger(one, size);
     const V lost = multiply_add(-inverse, smaller(splat<V>(1e30), size), one) * inverse;
     const auto steep = size > one;
-    const V t = pick(steep, inverse, size), rest = atan_rest(t);
+    const V t = select(steep, inverse, size), rest = atan_rest(t);
     const V far = (splat<V>(HALF_PI_A) - t) - (rest + (lost - splat<V>(HALF_PI_B)));
-    return with_sign(pick(steep, far, t + rest), x);
+    return with_sign(select(steep, far, t + rest), x);
 }
 
 // The angle of the smaller of both over the larger one, with what the quotient is short of; then its place in the circle
@@ -157,17 +157,17 @@ inline f32v atan2(f32v y, f32v x) {
     using V = f32v;
     const V zero = splat<V>(0), one = splat<V>(1), half = splat<V>(HALF_PI_A), half_rest = splat<V>(HALF_PI_B);
     const V tall = abs(y), wide = abs(x), low = smaller(tall, wide), high = larger(tall, wide);
-    const V t = pick(high == zero, zero, pick(low == high, one, low / high));
+    const V t = select(high == zero, zero, select(low == high, one, low / high));
     const auto safe = (high > splat<V>(1e-20)) & (high < splat<V>(1e30)) & (low > splat<V>(1e-25));
-    const V lost = pick(safe, multiply_add(-t, high, low) * reciprocal_estimate(high), zero);
+    const V lost = select(safe, multiply_add(-t, high, low) * reciprocal_estimate(high), zero);
     const auto steep = tall > wide, left = (i32v)x < 0;
     const V rest = atan_rest(t) + lost;
     // 0 + t, pi / 2 - t, pi / 2 + t or pi - t
     const i32v turn = (i32v)(steep ^ left) & (int32_t)0x80000000;
-    const V from = pick(steep, half, pick(left, half + half, zero));
-    const V from_rest = pick(steep, half_rest, pick(left, half_rest + half_rest, zero));
+    const V from = select(steep, half, select(left, half + half, zero));
+    const V from_rest = select(steep, half_rest, select(left, half_rest + half_rest, zero));
     const V angle = (from + flipped(t, turn)) + (from_rest + flipped(rest, turn));
-    return pick((x != x) | (y != y), x + y, with_sign(angle, y));
+    return select((x != x) | (y != y), x + y, with_sign(angle, y));
 }
 
 }  // namespace CLAY_ISA

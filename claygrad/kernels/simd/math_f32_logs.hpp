@@ -58,8 +58,8 @@ template <int BASE> f32v log_of_normal(f32v x, f32v more = splat<f32v>(0)) {
 template <int BASE> inline __attribute__((noinline, cold)) f32v log_of_any(f32v x) {
     const f32v zero = splat<f32v>(0), inf = splat<f32v>(__builtin_inf());
     const i32v small = x < splat<f32v>(0x1p-126);
-    const f32v out = log_of_normal<BASE>(pick(small, x * splat<f32v>(0x1p23), x), pick(small, splat<f32v>(-23), zero));
-    return pick(x > zero, pick(x == inf, x, out), pick(x == zero, -inf, pick(x != x, x, splat<f32v>(__builtin_nan("")))));
+    const f32v out = log_of_normal<BASE>(select(small, x * splat<f32v>(0x1p23), x), select(small, splat<f32v>(-23), zero));
+    return select(x > zero, select(x == inf, x, out), select(x == zero, -inf, select(x != x, x, splat<f32v>(__builtin_nan("")))));
 }
 template <int BASE> f32v logarithm(f32v x) {
     const i32v unusual = (u32v)((i32v)x - 0x00800000) >= 0x7f000000u;          // not a normal number above zero
@@ -72,7 +72,7 @@ inline f32v log10(f32v x) { return logarithm<10>(x); }
 inline f32v log1p_of_part(f32v x) {
     using V = f32v;
     const auto large = x > splat<V>(0.41421356);
-    const V r = pick(large, multiply_add(x, splat<V>(0.5), splat<V>(-0.5)), x), e = pick(large, splat<V>(1), splat<V>(0));
+    const V r = select(large, multiply_add(x, splat<V>(0.5), splat<V>(-0.5)), x), e = select(large, splat<V>(1), splat<V>(0));
     return log_of_parts<0>(r, e);
 }
 

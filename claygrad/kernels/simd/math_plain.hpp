@@ -64,7 +64,7 @@ inline f32v expm1(f32v x) {
     const Rounded by = in_powers<126>(bounded);
     const V half = (f32v)by.power;                                     // half of the power: the whole may be too large
     const V sum = multiply_add(half, exponential(bounded, by.n), half - splat<V>(0.5));
-    return pick(abs(x) < splat<V>(1e-8), x, sum + sum);
+    return select(abs(x) < splat<V>(1e-8), x, sum + sum);
 }
 
 // A polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) beyond: at most 1.3 ulp, and half of one where x - tanh(x) cancels.
@@ -81,7 +81,7 @@ inline f32v tanh(f32v x) {
     const Rounded by = in_powers<127>(twice);
     const V power = (f32v)by.power;
     const V far = splat<V>(1) - splat<V>(2) / multiply_add(exponential(twice, by.n), power, power + splat<V>(1));
-    return with_sign(pick(size < splat<V>(0.6), near, far), x);
+    return with_sign(select(size < splat<V>(0.6), near, far), x);
 }
 
 inline f32v erf(f32v x) {
@@ -105,7 +105,7 @@ inline f32v erf(f32v x) {
     q = multiply_add(q, t, splat<V>(-1.1295803124390638));
     q = multiply_add(q, t, splat<V>(0.0001884679105947477));
     const V far = splat<V>(1) - exp_near(q);
-    return with_sign(pick(size < splat<V>(1), near, far), x);
+    return with_sign(select(size < splat<V>(1), near, far), x);
 }
 
 // Note [The normal tail]
@@ -143,7 +143,7 @@ inline Tail tail_of(f32v x) {
 }
 
 // f below 0, 1 - f above
-inline f32v mirrored(f32v f, f32v x) { return pick((i32v)x < 0, f, splat<f32v>(1) - f); }
+inline f32v mirrored(f32v f, f32v x) { return select((i32v)x < 0, f, splat<f32v>(1) - f); }
 
 // The share of a normal distribution below x
 inline f32v normal_cdf(f32v x) {

@@ -203,16 +203,16 @@ template <class V> V part(V v, int64_t n, V rest) { return Memory<V>::part(v, n,
 template <class V> void store_part(typename Lanes<V>::T* p, V v, int64_t n) { Memory<V>::store_part(p, v, n); }
 
 // A comparison of numbers is a bool, of vectors a vector of 0 and -1; both choose.
-template <class M, class V> V pick(M condition, V yes, V no) { return condition ? yes : no; }
+template <class M, class V> V select(M condition, V yes, V no) { return condition ? yes : no; }
 
 // NaN if either is; the second of two zeros
-template <class V> V maximum(V x, V y) { return pick((x > y) | (x != x), x, y); }
-template <class V> V minimum(V x, V y) { return pick((x < y) | (x != x), x, y); }
+template <class V> V maximum(V x, V y) { return select((x > y) | (x != x), x, y); }
+template <class V> V minimum(V x, V y) { return select((x < y) | (x != x), x, y); }
 #if defined(CLAY_VECTOR_BYTES)
-inline f32v maximum(f32v x, f32v y) { return pick(x != x, x, larger(x, y)); }
-inline f64v maximum(f64v x, f64v y) { return pick(x != x, x, larger(x, y)); }
-inline f32v minimum(f32v x, f32v y) { return pick(x != x, x, smaller(x, y)); }
-inline f64v minimum(f64v x, f64v y) { return pick(x != x, x, smaller(x, y)); }
+inline f32v maximum(f32v x, f32v y) { return select(x != x, x, larger(x, y)); }
+inline f64v maximum(f64v x, f64v y) { return select(x != x, x, larger(x, y)); }
+inline f32v minimum(f32v x, f32v y) { return select(x != x, x, smaller(x, y)); }
+inline f64v minimum(f64v x, f64v y) { return select(x != x, x, smaller(x, y)); }
 #endif
 
 }  // namespace CLAY_ISA

@@ -84,9 +84,9 @@ template <> struct Item<uint32_t> {
 
 // The range of the keys: min, max, and the bits in which any two differ
 template <class K> struct Range {
-    K least, most, differ;
+    K smallest, largest, differ;
     int low() const { return __builtin_ctzll(differ); }
-    int width() const { return 64 - __builtin_clzll((K)(most - least)) - low(); }
+    int width() const { return 64 - __builtin_clzll((K)(largest - smallest)) - low(); }
 };
 
 // Radix sort by the digits of key - min, lowest digit first, in up to PASSES passes
@@ -95,11 +95,11 @@ template <int BITS, int PASSES, class K> Item<K>* by_digits(Item<K>* items, Item
         if (passes < PASSES) return by_digits<BITS, PASSES - 1>(items, spare, n, range, passes);
     constexpr int VALUES = 1 << BITS;
     thread_local uint32_t counts[PASSES][VALUES];
-    const K least = range.least;
+    const K lowest = range.smallest;
     const int low = range.low();
     memset(counts, 0, sizeof counts);
     for (int64_t i = 0; i < n; i++)
-        for (int d = 0; d < PASSES; d++) counts[d][(K)(items[i].key - least) >> (low + d * BITS) & (VALUES - 1)]++;
+        for (int d = 0; d < PASSES; d++) counts[d][(K)(items[i].key - lowest) >> (low + d * BITS) & (VALUES - 1)]++;
     for (int d = 0; d < PASSES; d++) {
         uint32_t *count = counts[d], at = 0;
         const int down = low + d * BITS;
@@ -108,7 +108,7 @@ template <int BITS, int PASSES, class K> Item<K>* by_digits(Item<K>* items, Item
             count[v] = at;
             at += size;
         }
-        for (int64_t i = 0; i < n; i++) spare[count[(K)(items[i].key - least) >> down & (VALUES - 1)]++] = items[i];
+        for (int64_t i = 0; i < n; i++) spare[count[(K)(items[i].key - lowest) >> down & (VALUES - 1)]++] = items[i];
         std::swap(items, spare);
     }
     return items;

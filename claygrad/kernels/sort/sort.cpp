@@ -78,7 +78,7 @@ template <class T> int64_t middle_rank(const T* x, int64_t n, bool skip_nan) {
 constexpr int64_t HANDFUL = 4, DOZEN = 12;
 
 // The items of the first k elements; `flip` reverses the order.
-template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
+template <class T> Item<KeyOf<T>>* as_contiguous(const T* x, int64_t n, int64_t k, KeyOf<T> flip, Item<KeyOf<T>>* room) {
     if (k < n / 8 || k <= HANDFUL || n <= DOZEN) {
         best_of(x, n, room, k, flip);
         return room;
@@ -90,8 +90,8 @@ template <class T> Item<KeyOf<T>>* in_order(const T* x, int64_t n, int64_t k, Ke
         const K key = key_of(x[i]) ^ flip;
         room[i] = {key, (uint32_t)i};
         range.differ |= key ^ first;
-        range.least = key < range.least ? key : range.least;
-        range.most = key > range.most ? key : range.most;
+        range.smallest = key < range.smallest ? key : range.smallest;
+        range.largest = key > range.largest ? key : range.largest;
     }
     return sorted(room, room + n, n, range);
 }
@@ -104,7 +104,7 @@ template <class T> bool is_less(T a, T b) { return a < b; }
 template <uint16_t I> bool is_less(Half<I> a, Half<I> b) { return !a.is_nan() && !b.is_nan() && a < b; }
 
 template <class T> int64_t place_of_mode_among(const T* x, int64_t n) {
-    int64_t order[FEW], most = 0, run = 0, at = 0;
+    int64_t order[FEW], largest = 0, run = 0, at = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t j = i;
         if (i && is_less(x[i], x[order[0]]))
@@ -116,7 +116,7 @@ template <class T> int64_t place_of_mode_among(const T* x, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         run++;
         if (i < n - 1 && x[order[i]] == x[order[i + 1]]) continue;
-        if (run > most) most = run, at = order[i];
+        if (run > largest) largest = run, at = order[i];
         run = 0;
     }
     return at;
@@ -126,13 +126,13 @@ template <class T> int64_t place_of_mode(const T* x, int64_t n, Item<KeyOf<T>>* 
     if (n <= FEW)
         for (int64_t i = 0; i < n; i++)
             if (!(x[i] == x[i])) return place_of_mode_among(x, n);
-    const auto items = in_order(x, n, n, (KeyOf<T>)0, room);
-    int64_t most = 0, at = 0;
+    const auto items = as_contiguous(x, n, n, (KeyOf<T>)0, room);
+    int64_t largest = 0, at = 0;
     for (int64_t i = 0, j; i < n; i = j) {
         const T value = x[items[i].place];
         j = i + 1;
         while (j < n && value == value && items[j].key == items[i].key) j++;
-        if (j - i > most) most = j - i, at = items[j - 1].place;
+        if (j - i > largest) largest = j - i, at = items[j - 1].place;
     }
     return at;
 }
@@ -140,7 +140,7 @@ template <class T> int64_t place_of_mode(const T* x, int64_t n, Item<KeyOf<T>>* 
 template <class T> struct ChoiceJob {
     const T* x_oni;
     T* values_oki;
-    int64_t* places_oki;
+    int64_t* indices_oki;
     int64_t n, inner, k, kept;           // kept: results per row
     int what;
     bool failed;
@@ -162,20 +162,20 @@ template <class T> bool rests(const T* x, int64_t n, bool descending) {
 }
 
 // Counting sort for integers in a small range.
-template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, int64_t* places, int64_t step) {
+template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, int64_t* indices, int64_t step) {
     if constexpr (std::is_integral_v<T>) {
         constexpr int64_t VALUES = 1024, SOME = 256, LEAST = 64;
         const int64_t n = job.n;
         if (job.k < n || n < LEAST) return false;
-        T least = x[0], most = x[0];
+        T smallest = x[0], largest = x[0];
         uint64_t span = 0;
         for (int64_t i = 0; i < n; i += SOME) {
-            for (int64_t j = i; j < (n - i < SOME ? n : i + SOME); j++) least = std::min(least, x[j]), most = std::max(most, x[j]);
-            span = (uint64_t)most - (uint64_t)least;
+            for (int64_t j = i; j < (n - i < SOME ? n : i + SOME); j++) smallest = std::min(smallest, x[j]), largest = std::max(largest, x[j]);
+            span = (uint64_t)largest - (uint64_t)smallest;
             if (span >= (uint64_t)std::min(VALUES, 4 * n)) return false;
         }
         const bool down = job.what == DESCENDING;
-        const auto number = [=](T value) { return down ? (uint64_t)most - (uint64_t)value : (uint64_t)value - (uint64_t)least; };
+        const auto number = [=](T value) { return down ? (uint64_t)largest - (uint64_t)value : (uint64_t)value - (uint64_t)smallest; };
         uint32_t counts[2][VALUES];                      // two tables in turn, so that equal neighbours do not wait for each other
         memset(counts[0], 0, (span + 1) * sizeof **counts);
         memset(counts[1], 0, (span + 1) * sizeof **counts);
@@ -184,14 +184,14 @@ template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, 
         int64_t begin = 0;
         for (uint64_t v = 0; v <= span; v++) {
             const int64_t end = begin + counts[0][v] + counts[1][v];
-            const T value = (T)(down ? (uint64_t)most - v : (uint64_t)least + v);
+            const T value = (T)(down ? (uint64_t)largest - v : (uint64_t)smallest + v);
             if (step == 1) fill_bytes(values + begin, &value, end - begin, sizeof value);
             else
                 for (int64_t i = begin; i < end; i++) values[i * step] = value;
             counts[0][v] = (uint32_t)begin;
             begin = end;
         }
-        for (int64_t i = 0; i < n; i++) places[counts[0][number(x[i])]++ * step] = i;
+        for (int64_t i = 0; i < n; i++) indices[counts[0][number(x[i])]++ * step] = i;
         return true;
     }
     return false;
@@ -199,30 +199,30 @@ template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, 
 
 // One row; results are `step` apart.
 template <class T>
-void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* values, int64_t* places, int64_t step) {
+void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* values, int64_t* indices, int64_t step) {
     const int64_t n = job.n;
     if (job.what >= ASCENDING) {
         if (rests(x, n, job.what == DESCENDING)) {
             if (step == 1) {
                 memcpy(values, x, (size_t)job.k * sizeof(T));
-                for (int64_t i = 0; i < job.k; i++) places[i] = i;
+                for (int64_t i = 0; i < job.k; i++) indices[i] = i;
             } else {
-                for (int64_t i = 0; i < job.k; i++) values[i * step] = x[i], places[i * step] = i;
+                for (int64_t i = 0; i < job.k; i++) values[i * step] = x[i], indices[i * step] = i;
             }
             return;
         }
-        if (counted(job, x, values, places, step)) return;
+        if (counted(job, x, values, indices, step)) return;
         const KeyOf<T> flip = job.what == DESCENDING ? ~(KeyOf<T>)0 : 0;
-        const auto items = in_order(x, n, job.k, flip, room);
+        const auto items = as_contiguous(x, n, job.k, flip, room);
         for (int64_t i = 0; i < job.k; i++) {
             const KeyOf<T> key = items[i].key ^ flip;
-            places[i * step] = items[i].place;
+            indices[i * step] = items[i].place;
             if (tells(key, T())) from_key(key, values[i * step]);
             else values[i * step] = x[items[i].place];
         }
         return;
     }
-    if (!job.places_oki) {                               // the value alone
+    if (!job.indices_oki) {                               // the value alone
         int64_t among;
         const auto key = key_of_rank(x, n, job.what == RANK ? job.k : middle_rank(x, n, job.what == NANMEDIAN), (KeyOf<T>*)room, &among);
         if (tells(key, T())) return from_key(key, *values);
@@ -230,9 +230,9 @@ void choose_line(const ChoiceJob<T>& job, const T* x, Item<KeyOf<T>>* room, T* v
         *values = *x;
         return;
     }
-    *places = job.what == RANK ? place_of_rank(x, n, job.k, room)
+    *indices = job.what == RANK ? place_of_rank(x, n, job.k, room)
               : job.what == MODE ? place_of_mode(x, n, room) : place_of_rank(x, n, middle_rank(x, n, job.what == NANMEDIAN), room);
-    *values = x[*places];
+    *values = x[*indices];
 }
 
 constexpr int64_t TOGETHER = 16;         // neighbouring columns that are copied together
@@ -256,22 +256,22 @@ template <class T> void choice_range(void* data, int64_t begin, int64_t end) {
         const int64_t width = inner - first < TOGETHER ? inner - first : TOGETHER;
         const T* x = job.x_oni + o * n * inner + first;
         T* values = job.values_oki + o * job.kept * inner + first;
-        int64_t* places = job.places_oki ? job.places_oki + o * job.kept * inner + first : nullptr;
+        int64_t* indices = job.indices_oki ? job.indices_oki + o * job.kept * inner + first : nullptr;
         if (inner == 1) {
-            choose_line(job, x, keys, values, places, 1);
+            choose_line(job, x, keys, values, indices, 1);
             continue;
         }
         for (int64_t r = 0; r < n; r++)
             for (int64_t c = 0; c < width; c++) line[c * n + r] = x[r * inner + c];
-        for (int64_t c = 0; c < width; c++) choose_line(job, line + c * n, keys, values + c, places ? places + c : nullptr, inner);
+        for (int64_t c = 0; c < width; c++) choose_line(job, line + c * n, keys, values + c, indices ? indices + c : nullptr, inner);
     }
     if (room != small) free(room);
 }
 
 template <class T>
-bool choose(const void* x_oni, void* values, int64_t* places, int64_t outer, int64_t n, int64_t inner, int64_t k, int what) {
+bool choose(const void* x_oni, void* values, int64_t* indices, int64_t outer, int64_t n, int64_t inner, int64_t k, int what) {
     if (n >= 1ll << 32) return false;
-    ChoiceJob<T> job{(const T*)x_oni, (T*)values, places, n, inner, k, what >= ASCENDING ? k : 1, what, false};
+    ChoiceJob<T> job{(const T*)x_oni, (T*)values, indices, n, inner, k, what >= ASCENDING ? k : 1, what, false};
     const int64_t tasks = outer * ceil_div(inner, TOGETHER), width = inner < TOGETHER ? inner : TOGETHER;
     if (n > 0 && job.kept > 0) parallel_for(tasks, COSTLY_ROWS / 8 / (n * width) + 1, choice_range<T>, &job);
     return !job.failed;

@@ -11,22 +11,22 @@ template <bool S, const auto& NEAR, const auto& FAR, class V> V scaled_first(V x
     const V eight = splat<V>(8), one = splat<V>(1);
     V out = x;
     if (any(x <= eight)) {
-        const V small = pick(x <= eight, x, eight);
+        const V small = select(x <= eight, x, eight);
         out = chebyshev<S, NEAR>(small * splat<V>(0.25) - one);
         if (odd) out = out * small;
     }
     if (any(x > eight)) {
-        const V large = pick(x > eight, x, eight);
-        out = pick(x > eight, chebyshev<S, FAR>(splat<V>(16) / large - one) / sqrt(large), out);
+        const V large = select(x > eight, x, eight);
+        out = select(x > eight, chebyshev<S, FAR>(splat<V>(16) / large - one) / sqrt(large), out);
     }
-    return pick(x != x, x, out);
+    return select(x != x, x, out);
 }
 // y times exp(|x|), which overflows before the product does
 template <class V> V times_exp(V y, V x) {
     const V size = abs(x), large = splat<V>(700);
     if (!any(size > large)) return y * exp(size);
     const V e = exp(size * splat<V>(0.5));
-    return pick(size > large, y * e * e, y * exp(pick(size > large, large, size)));
+    return select(size > large, y * e * e, y * exp(select(size > large, large, size)));
 }
 
 // In double precision up to 8 by a sum of positive terms
@@ -38,26 +38,26 @@ template <class V> V near_i1(V x) {
 template <bool S, class V> V scaled_i0(V x) {
     const V size = abs(x), eight = splat<V>(8);
     if constexpr (S) return scaled_first<S, I0_NEAR, I0_FAR>(size, false);
-    const V near = pick(size > eight, eight, size), out = any(size <= eight) ? near_i0(near) * exp(-near) : size;
-    return any(size > eight) ? pick(size > eight, scaled_first<S, I0_NEAR, I0_FAR>(pick(size > eight, size, eight + eight), false), out) : out;
+    const V near = select(size > eight, eight, size), out = any(size <= eight) ? near_i0(near) * exp(-near) : size;
+    return any(size > eight) ? select(size > eight, scaled_first<S, I0_NEAR, I0_FAR>(select(size > eight, size, eight + eight), false), out) : out;
 }
 template <bool S, class V> V scaled_i1(V x) {
     const V size = abs(x), eight = splat<V>(8);
     if constexpr (S) return copysign(scaled_first<S, I1_NEAR, I1_FAR>(size, true), x);
-    const V near = pick(size > eight, eight, size), out = any(size <= eight) ? near_i1(near) * exp(-near) : size;
-    return copysign(any(size > eight) ? pick(size > eight, scaled_first<S, I1_NEAR, I1_FAR>(pick(size > eight, size, eight + eight), true), out) : out, x);
+    const V near = select(size > eight, eight, size), out = any(size <= eight) ? near_i1(near) * exp(-near) : size;
+    return copysign(any(size > eight) ? select(size > eight, scaled_first<S, I1_NEAR, I1_FAR>(select(size > eight, size, eight + eight), true), out) : out, x);
 }
 template <bool S, class V> V whole_i0(V x) {
     const V size = abs(x), eight = splat<V>(8);
     if (S) return times_exp(scaled_i0<S>(x), x);
-    const V out = near_i0(pick(size > eight, eight, size));
-    return any(size > eight) ? pick(size > eight, times_exp(scaled_i0<S>(x), x), out) : out;
+    const V out = near_i0(select(size > eight, eight, size));
+    return any(size > eight) ? select(size > eight, times_exp(scaled_i0<S>(x), x), out) : out;
 }
 template <bool S, class V> V whole_i1(V x) {
     const V size = abs(x), eight = splat<V>(8);
     if (S) return times_exp(scaled_i1<S>(x), x);
-    const V out = copysign(near_i1(pick(size > eight, eight, size)), x);
-    return any(size > eight) ? pick(size > eight, times_exp(scaled_i1<S>(x), x), out) : out;
+    const V out = copysign(near_i1(select(size > eight, eight, size)), x);
+    return any(size > eight) ? select(size > eight, times_exp(scaled_i1<S>(x), x), out) : out;
 }
 template <bool S> struct I0e : Taking1 { template <class V> V operator()(V x) const { return scaled_i0<S>(x); } };
 template <bool S> struct I1e : Taking1 { template <class V> V operator()(V x) const { return scaled_i1<S>(x); } };
@@ -71,19 +71,19 @@ template <int ORDER, bool SCALED, bool S> struct Second : Taking1 {
         const V two = splat<V>(2), one = splat<V>(1), zero = splat<V>(0);
         V out = x;
         if (any(x <= two)) {
-            const V small = pick((x <= two) & (x > zero), x, two), e = exp(small), t = small * small * splat<V>(0.5) - one;
+            const V small = select((x <= two) & (x > zero), x, two), e = exp(small), t = small * small * splat<V>(0.5) - one;
             const V logs = log(small * splat<V>(0.5));
             if (ORDER == 0) out = chebyshev<S, K0_NEAR>(t) - logs * scaled_i0<S>(small) * e;
             else out = chebyshev<S, K1_NEAR>(t) / small + logs * scaled_i1<S>(small) * e;
             if (SCALED) out = out * e;
         }
         if (any(x > two)) {
-            const V large = pick(x > two, x, two), t = splat<V>(4) / large - one;
+            const V large = select(x > two, x, two), t = splat<V>(4) / large - one;
             V far = (ORDER == 0 ? chebyshev<S, K0_FAR>(t) : chebyshev<S, K1_FAR>(t)) / sqrt(large);
             if (!SCALED) far = far * exp(-large);
-            out = pick(x > two, far, out);
+            out = select(x > two, far, out);
         }
-        return pick(x == zero, splat<V>(INF), pick(x < zero, splat<V>(NAN_), pick(x != x, x, out)));
+        return select(x == zero, splat<V>(INF), select(x < zero, splat<V>(NAN_), select(x != x, x, out)));
     }
 };
 
@@ -107,33 +107,33 @@ template <bool S, class V> V near_j(V x, int order) {                    // |x| 
 template <int ORDER, bool S> struct BesselJ : Taking1 {
     template <class V> V operator()(V x) const {
         const V eight = splat<V>(8), size = abs(x), one = splat<V>(1);
-        V out = near_j<S>(pick(size <= eight, size, one), ORDER);
+        V out = near_j<S>(select(size <= eight, size, one), ORDER);
         if (any(size > eight)) {
-            const V far = wave<ORDER, false, S>(pick((size > eight) & (size < splat<V>(INF)), size, eight));
-            out = pick(size > eight, pick(size == splat<V>(INF), splat<V>(NAN_), far), out);
+            const V far = wave<ORDER, false, S>(select((size > eight) & (size < splat<V>(INF)), size, eight));
+            out = select(size > eight, select(size == splat<V>(INF), splat<V>(NAN_), far), out);
         }
-        if (ORDER == 1) out = pick(x < splat<V>(0), -out, pick(x == splat<V>(0), x, out));
-        return pick(x != x, x, out);
+        if (ORDER == 1) out = select(x < splat<V>(0), -out, select(x == splat<V>(0), x, out));
+        return select(x != x, x, out);
     }
 };
 template <int ORDER, bool S> struct BesselY : Taking1 {
     template <class V> V operator()(V x) const {
-        const V eight = splat<V>(8), zero = splat<V>(0), small = pick((x <= eight) & (x > zero), x, eight);
+        const V eight = splat<V>(8), zero = splat<V>(0), small = select((x <= eight) & (x > zero), x, eight);
         const V t = small * small * splat<V>(1.0 / 32) - splat<V>(1), share = splat<V>(2 / PI);
         V out = ORDER == 0 ? chebyshev<S, Y0_NEAR>(t) + share * log(small) * near_j<S>(small, 0)
                            : small * chebyshev<S, Y1_NEAR>(t) + share * (log(small) * near_j<S>(small, 1) - splat<V>(1) / small);
         if (any(x > eight)) {
-            const V far = wave<ORDER, true, S>(pick((x > eight) & (x < splat<V>(INF)), x, eight));
-            out = pick(x > eight, pick(x == splat<V>(INF), splat<V>(NAN_), far), out);
+            const V far = wave<ORDER, true, S>(select((x > eight) & (x < splat<V>(INF)), x, eight));
+            out = select(x > eight, select(x == splat<V>(INF), splat<V>(NAN_), far), out);
         }
-        return pick(x == zero, splat<V>(-INF), pick(x < zero, splat<V>(NAN_), pick(x != x, x, out)));
+        return select(x == zero, splat<V>(-INF), select(x < zero, splat<V>(NAN_), select(x != x, x, out)));
     }
 };
 template <bool S> struct SphericalJ0 : Taking1 {
     template <class V> V operator()(V x) const {
-        const V zero = splat<V>(0), finite = pick(x - x == x - x, x, zero);
-        const V out = pick(x == zero, splat<V>(1), sin(finite) / finite);
-        return pick(x != x, x, pick(abs(x) == splat<V>(INF), zero, out));
+        const V zero = splat<V>(0), finite = select(x - x == x - x, x, zero);
+        const V out = select(x == zero, splat<V>(1), sin(finite) / finite);
+        return select(x != x, x, select(abs(x) == splat<V>(INF), zero, out));
     }
 };
 

@@ -9,20 +9,20 @@ template <bool S> struct Erfcx : Taking1 {
     template <class V> V operator()(V x) const {
         const V tail = scaled_tail<S>(abs(x)), zero = splat<V>(0);
         if (!any(x < zero)) return tail;
-        const V square = pick(x < splat<V>(-27), splat<V>(INF), exp_of_square(pick(x < splat<V>(-27), zero, x), 1));
-        return pick(x < zero, square + square - tail, tail);
+        const V square = select(x < splat<V>(-27), splat<V>(INF), exp_of_square(select(x < splat<V>(-27), zero, x), 1));
+        return select(x < zero, square + square - tail, tail);
     }
 };
 
 // The normal distribution's logarithm: of its left tail, and of one minus the right one
 template <bool S> struct LogNdtr : Taking1 {
     template <class V> V operator()(V x) const {
-        const V t = x * splat<V>(0.70710678118654752440), zero = splat<V>(0), left = pick(x < splat<V>(-1), x, splat<V>(-1));
+        const V t = x * splat<V>(0.70710678118654752440), zero = splat<V>(0), left = select(x < splat<V>(-1), x, splat<V>(-1));
         const V tail = scaled_tail<S>(abs(t)), half = tail * splat<V>(0.5);
         V right = S ? exp_of_square(t, -1) * half : splat<V>(0.5) * erfc(abs(t));
-        right = log1p(pick(x < zero, right - splat<V>(1), -right));
+        right = log1p(select(x < zero, right - splat<V>(1), -right));
         if (!any(left < splat<V>(-1))) return right;
-        return pick(x < splat<V>(-1), log(half) - t * t, right);
+        return select(x < splat<V>(-1), log(half) - t * t, right);
     }
 };
 
@@ -40,36 +40,36 @@ template <bool S, class V> V far_quantile(V p) {
 template <bool S, class V> V better(V y, V wanted) {
     if (S) return y;
     const auto possible = (y < splat<V>(26)) & (wanted > splat<V>(1e-290));
-    const V at = pick(possible, y, splat<V>(1)), slope = splat<V>(0.88622692545275801365) * exp(at * at);
-    return pick(possible, multiply_add(erfc(at) - wanted, slope, y), y);
+    const V at = select(possible, y, splat<V>(1)), slope = splat<V>(0.88622692545275801365) * exp(at * at);
+    return select(possible, multiply_add(erfc(at) - wanted, slope, y), y);
 }
 template <bool S> struct Ndtri : Taking1 {
     template <class V> V operator()(V p) const {
-        const V zero = splat<V>(0), one = splat<V>(1), half = splat<V>(0.5), side = pick(p < half, p, one - p);
-        const V inside = pick(abs(p - half) <= splat<V>(0.3), p - half, zero);
+        const V zero = splat<V>(0), one = splat<V>(1), half = splat<V>(0.5), side = select(p < half, p, one - p);
+        const V inside = select(abs(p - half) <= splat<V>(0.3), p - half, zero);
         V out = splat<V>(1.4142135623730950488) * near_erfinv<S>(inside + inside);
         if (any(side < splat<V>(0.2))) {
-            const V tail = pick((side < splat<V>(0.2)) & (side > zero), side, splat<V>(0.1));
+            const V tail = select((side < splat<V>(0.2)) & (side > zero), side, splat<V>(0.1));
             V far = far_quantile<S>(tail);
             if (!S) far = splat<V>(1.4142135623730950488) * better<S>(far * splat<V>(0.70710678118654752440), tail + tail);
-            far = pick(side == zero, splat<V>(INF), pick(side > zero, far, splat<V>(NAN_)));
-            out = pick(side < splat<V>(0.2), pick(p < half, -far, far), out);
+            far = select(side == zero, splat<V>(INF), select(side > zero, far, splat<V>(NAN_)));
+            out = select(side < splat<V>(0.2), select(p < half, -far, far), out);
         }
-        return pick(p != p, p, out);
+        return select(p != p, p, out);
     }
 };
 template <bool S> struct Erfinv : Taking1 {
     template <class V> V operator()(V x) const {
         const V size = abs(x), one = splat<V>(1), edge = splat<V>(0.6);
-        V out = near_erfinv<S>(pick(size <= edge, x, splat<V>(0)));
+        V out = near_erfinv<S>(select(size <= edge, x, splat<V>(0)));
         if (any(size > edge)) {
             const V p = (one - size) * splat<V>(0.5);
-            const V tail = pick((size > edge) & (size < one), p, splat<V>(0.1));
+            const V tail = select((size > edge) & (size < one), p, splat<V>(0.1));
             V far = better<S>(far_quantile<S>(tail) * splat<V>(0.70710678118654752440), tail + tail);
-            far = pick(size == one, splat<V>(INF), pick(size > one, splat<V>(NAN_), far));
-            out = pick(size > edge, pick(x < splat<V>(0), -far, far), out);
+            far = select(size == one, splat<V>(INF), select(size > one, splat<V>(NAN_), far));
+            out = select(size > edge, select(x < splat<V>(0), -far, far), out);
         }
-        return pick(x != x, x, pick(x == splat<V>(0), x, out));
+        return select(x != x, x, select(x == splat<V>(0), x, out));
     }
 };
 
@@ -109,7 +109,7 @@ template <bool S = false, class V> V positive_zeta(V s, V q) {
     double factorial = 2;
     for (int k = 1; k <= MORE; k++) {
         power = power / z;
-        total = total + pick(power == zero, zero, splat<V>(BERNOULLI[k - 1] / factorial) * rising * power);
+        total = total + select(power == zero, zero, splat<V>(BERNOULLI[k - 1] / factorial) * rising * power);
         rising = rising * (s + splat<V>(2 * k - 1)) * (s + splat<V>(2 * k));
         factorial *= (2 * k + 1) * (2 * k + 2);
         power = power / z;
@@ -138,11 +138,11 @@ double any_zeta(double s, double q) {
 template <bool S, class V> V zeta_of(V s, V q) {
     const V zero = splat<V>(0), one = splat<V>(1), inf = splat<V>(INF);
     const auto low = s <= one, sum = (s > one) & (s < inf) & (q > zero) & (q < inf);
-    V out = pick(s == one, inf, splat<V>(NAN_));
-    if (any(sum)) out = pick(sum, positive_zeta<S>(pick(sum, s, one + one), pick(sum, q, one)), out);
-    const V rest = pick(low, one, pick(sum, one, s));
+    V out = select(s == one, inf, splat<V>(NAN_));
+    if (any(sum)) out = select(sum, positive_zeta<S>(select(sum, s, one + one), select(sum, q, one)), out);
+    const V rest = select(low, one, select(sum, one, s));
     if (__builtin_expect(any(rest != one), 0))
-        out = pick(rest != one, lanes_of(rest, q, [](double a, double b) { return any_zeta(a, b); }), out);
+        out = select(rest != one, lanes_of(rest, q, [](double a, double b) { return any_zeta(a, b); }), out);
     return out;
 }
 template <bool S> struct Zeta : Taking2 { template <class V> V operator()(V s, V q) const { return zeta_of<S>(s, q); } };
@@ -150,16 +150,16 @@ template <bool S> struct Zeta : Taking2 { template <class V> V operator()(V s, V
 const double TRIGAMMA[] = {7.0 / 6, -691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6};
 // 1/x^2 + ... below the asymptotic series at 10 and more
 template <class V> V positive_trigamma(V x) {
-    const V ten = splat<V>(10), one = splat<V>(1), small = pick(x < ten, x, ten);
+    const V ten = splat<V>(10), one = splat<V>(1), small = select(x < ten, x, ten);
     V sum = splat<V>(0);
     if (any(x < ten)) {
         for (int k = 0; k < 10; k++) {
             const V inverse = one / (small + splat<V>(k));
             sum = sum + inverse * inverse;
         }
-        sum = pick(x < ten, sum, splat<V>(0));
+        sum = select(x < ten, sum, splat<V>(0));
     }
-    const V z = pick(x < ten, small + ten, x), inverse = one / z, square = inverse * inverse;
+    const V z = select(x < ten, small + ten, x), inverse = one / z, square = inverse * inverse;
     return sum + inverse + square * splat<V>(0.5) + polynomial(TRIGAMMA, square) * square * inverse;
 }
 
@@ -169,16 +169,16 @@ template <bool SINGLE> struct Polygamma : Taking1 {
         const double n = numbers.value[0];
         if (n == 0) return digamma_of(x);
         if (n == 1) {
-            const V half = splat<V>(0.5), upper = positive_trigamma(pick(x < half, splat<V>(1) - x, x));
+            const V half = splat<V>(0.5), upper = positive_trigamma(select(x < half, splat<V>(1) - x, x));
             V out = upper;
             if (any(x < half)) {
                 V angle = splat<V>(SINGLE ? (double)(float)PI : PI) * x;
                 if (SINGLE) angle = as_single(angle);
                 V sine = sin(angle);
                 if (SINGLE) sine = as_single(sine);
-                out = pick(x < half, splat<V>(PI * PI) / (sine * sine) - upper, upper);
+                out = select(x < half, splat<V>(PI * PI) / (sine * sine) - upper, upper);
             }
-            return pick(x == splat<V>(INF), splat<V>(0), pick(x == splat<V>(-INF), splat<V>(NAN_), out));
+            return select(x == splat<V>(INF), splat<V>(0), select(x == splat<V>(-INF), splat<V>(NAN_), out));
         }
         const double factorial = n <= 170 ? __builtin_tgamma(n + 1) : INF;
         return zeta_of<SINGLE>(splat<V>(n + 1), x) * splat<V>(__builtin_fmod(n, 2) == 1 ? factorial : -factorial);

@@ -13,10 +13,10 @@ constexpr double NAN_ = __builtin_nan(""), INF = __builtin_inf();
 // other. Single precision needs fewer terms.
 template <int N> struct Split { double even[N / 2 + 1], odd[N / 2 + 1]; };
 template <int N> constexpr int needed(const double (&c)[N], bool single) {
-    double most = 0;
-    for (double x : c) most = x > most ? x : -x > most ? -x : most;
+    double largest = 0;
+    for (double x : c) largest = x > largest ? x : -x > largest ? -x : largest;
     int n = N;
-    while (single && n > 2 && c[n - 1] < most * 1e-10 && c[n - 1] > -most * 1e-10) n--;
+    while (single && n > 2 && c[n - 1] < largest * 1e-10 && c[n - 1] > -largest * 1e-10) n--;
     return n;
 }
 template <int N, int M> constexpr Split<N> split(const double (&c)[M]) {
@@ -56,14 +56,14 @@ template <int N, class V> V polynomial(const double (&c)[N], V x) {       // the
 template <bool S, class V> V scaled_tail(V x) {
     const V far = splat<V>(3.75), one = splat<V>(1);
     const V series = chebyshev<S, ERFCX_SERIES>((x - far) / (x + far)) / (one + x + x);
-    return pick(x == splat<V>(INF), splat<V>(0), series);
+    return select(x == splat<V>(INF), splat<V>(0), series);
 }
 
 // exp(sign x^2) to full precision: x is split so that the square of its head is exact
 template <class V> V exp_of_square(V x, double sign) {
-    const V size = pick(abs(x) > splat<V>(40), splat<V>(40), abs(x));
+    const V size = select(abs(x) > splat<V>(40), splat<V>(40), abs(x));
     const V head = rint(size * splat<V>(1024)) * splat<V>(1.0 / 1024), s = splat<V>(sign);
-    return pick(x != x, x, exp(s * head * head) * exp(s * (size - head) * (size + head)));
+    return select(x != x, x, exp(s * head * head) * exp(s * (size - head) * (size + head)));
 }
 
 // --- the gamma function ------------------------------------------------------------------------------------------------------
@@ -84,76 +84,76 @@ template <bool S, class V> V positive_lgamma(V x) {
     const V one = splat<V>(1), three = splat<V>(3), ten = splat<V>(10), zero = splat<V>(0);
     V out = x;
     if (any(x < ten)) {
-        V y = pick(x < ten, x, one), factors = one;
+        V y = select(x < ten, x, one), factors = one;
         for (int k = 0; k < 7 && any(y >= three); k++) {
             const V less = y - one;
-            factors = pick(y >= three, factors * less, factors);
-            y = pick(y >= three, less, y);
+            factors = select(y >= three, factors * less, factors);
+            y = select(y >= three, less, y);
         }
         // A small x means x + 1, which is never formed: it would be rounded.
-        const V t = pick(y < one, y - one, y - one - one);
-        out = pick(y < one, y, y - one) * t * chebyshev<S, LGAMMA_SERIES>(t) + zero;
-        const V logs = log(pick(y < one, y, factors));
-        out = pick(y < one, out - logs, out + logs);
+        const V t = select(y < one, y - one, y - one - one);
+        out = select(y < one, y, y - one) * t * chebyshev<S, LGAMMA_SERIES>(t) + zero;
+        const V logs = log(select(y < one, y, factors));
+        out = select(y < one, out - logs, out + logs);
     }
     if (any(x >= ten)) {
-        const V far = stirling(pick(x < ten, ten, pick(x > splat<V>(1e306), splat<V>(1e306), x)));
-        out = pick(x >= ten, pick(x == splat<V>(INF), x, far), out);
+        const V far = stirling(select(x < ten, ten, select(x > splat<V>(1e306), splat<V>(1e306), x)));
+        out = select(x >= ten, select(x == splat<V>(INF), x, far), out);
     }
-    return pick(x != x, x, out);
+    return select(x != x, x, out);
 }
 
 // log |gamma(x)| with the digits of single precision: those of double are enough for a difference at 1 and 2, where it is small. So the
 // series is taken at x + 10, and one logarithm of the factors between, the sine of a reflection among them.
 template <class V> V short_log_gamma(V x) {
-    const V zero = splat<V>(0), one = splat<V>(1), ten = splat<V>(10), inf = splat<V>(INF), most = splat<V>(1e306);
+    const V zero = splat<V>(0), one = splat<V>(1), ten = splat<V>(10), inf = splat<V>(INF), largest = splat<V>(1e306);
     const auto below = x <= zero;
-    const V y = pick(below, one - x, x), small = pick(y < ten, y, one), both = small * (small + splat<V>(9));
-    const V series = stirling(pick(y < ten, small + ten, pick(y > most, most, y)));
+    const V y = select(below, one - x, x), small = select(y < ten, y, one), both = small * (small + splat<V>(9));
+    const V series = stirling(select(y < ten, small + ten, select(y > largest, largest, y)));
     V factors = both * (both + splat<V>(8)) * ((both + splat<V>(14)) * (both + splat<V>(18))) * (both + splat<V>(20));
-    factors = pick(y < ten, factors, one);
-    if (any(below)) factors = pick(below, splat<V>(PI) * factors / abs(sin(splat<V>(PI) * (x - rint(x)))), factors);
+    factors = select(y < ten, factors, one);
+    if (any(below)) factors = select(below, splat<V>(PI) * factors / abs(sin(splat<V>(PI) * (x - rint(x)))), factors);
     const V rest = series - log(factors);
-    return pick(x != x, x, pick(abs(x) == inf, inf, pick(below, -rest, pick((x == one) | (x == splat<V>(2)), zero, rest))));
+    return select(x != x, x, select(abs(x) == inf, inf, select(below, -rest, select((x == one) | (x == splat<V>(2)), zero, rest))));
 }
 
 // log |gamma(x)|. sin(pi x) loses nothing when it is taken of the distance from a whole number.
 template <bool S, class V> V log_gamma(V x) {
     if constexpr (S) return short_log_gamma(x);
     const V zero = splat<V>(0), one = splat<V>(1);
-    const V above = positive_lgamma<S>(pick(x > zero, x, one - x));
-    if (!any(x <= zero)) return pick(x != x, x, above);
+    const V above = positive_lgamma<S>(select(x > zero, x, one - x));
+    if (!any(x <= zero)) return select(x != x, x, above);
     // Below zero a reflection would cancel near the roots, one between any two poles: the C library knows where they are.
-    const V below = lanes_of(pick(x <= zero, x, one), [](double y) { int sign; return __builtin_lgamma_r(y, &sign); });
-    return pick(x != x, x, pick(x <= zero, below, above));
+    const V below = lanes_of(select(x <= zero, x, one), [](double y) { int sign; return __builtin_lgamma_r(y, &sign); });
+    return select(x != x, x, select(x <= zero, below, above));
 }
 
 // 1/x + ... + 1/(x + 9) in pairs from both ends, below the asymptotic series at x + 10
 template <class V> V positive_digamma(V x) {
-    const V zero = splat<V>(0), ten = splat<V>(10), small = pick(x < ten, x, ten);
+    const V zero = splat<V>(0), ten = splat<V>(10), small = select(x < ten, x, ten);
     V sum = zero;
     if (any(x < ten)) {
         const V both = small * (small + splat<V>(9));
         for (int k = 0; k < 5; k++) sum = sum + splat<V>(1) / (both + splat<V>(k * (9 - k)));
-        sum = pick(x < ten, sum * (small + small + splat<V>(9)), zero);
+        sum = select(x < ten, sum * (small + small + splat<V>(9)), zero);
     }
-    const V z = pick(x < ten, small + ten, x), inverse = splat<V>(1) / (z * z);
+    const V z = select(x < ten, small + ten, x), inverse = splat<V>(1) / (z * z);
     return log(z) - splat<V>(0.5) / z - polynomial(DIGAMMA, inverse) * inverse - sum;
 }
 template <class V> V digamma_of(V x) {
     const V zero = splat<V>(0);
-    V above = positive_digamma(pick(x > zero, x, splat<V>(1) - x));
+    V above = positive_digamma(select(x > zero, x, splat<V>(1) - x));
     // Beside its root, which is between two numbers, by the distance from it
     const auto middle = (x > splat<V>(1.2)) & (x < splat<V>(1.75));
     if (any(middle)) {
         const V s = x - splat<V>(1.4616321449683622) - splat<V>(9.549995429965697e-17);
-        above = pick(middle, s * polynomial(DIGAMMA_ROOT, s), above);
+        above = select(middle, s * polynomial(DIGAMMA_ROOT, s), above);
     }
     if (!any(x <= zero)) return above;
     const V part = x - rint(x);
     const V below = above - splat<V>(PI) / tan(splat<V>(PI) * part);
-    const V at_whole = pick(x == zero, copysign(splat<V>(INF), -x), splat<V>(NAN_));
-    return pick(x > zero, above, pick(part == zero, at_whole, below));
+    const V at_whole = select(x == zero, copysign(splat<V>(INF), -x), splat<V>(NAN_));
+    return select(x > zero, above, select(part == zero, at_whole, below));
 }
 
 }  // namespace CLAY_ISA

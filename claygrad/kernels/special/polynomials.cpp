@@ -44,7 +44,7 @@ template <char KIND> double closed(double x, int64_t n, double sign, double twic
 
 template <char KIND, bool SHIFTED> struct Chebyshev : Taking2 {
     static constexpr int64_t LIMIT = SHIFTED ? KIND == 'w' ? 4 : 6 : KIND == 't' ? 6 : 8;
-    static constexpr int64_t most() { return LIMIT; }
+    static constexpr int64_t largest() { return LIMIT; }
     template <class V> static V moved(V given) { return SHIFTED ? given + given - splat<V>(1) : given; }
     template <class V> static V second(V given) {
         const V x = moved(given), one = splat<V>(1);
@@ -66,7 +66,7 @@ template <char KIND, bool SHIFTED> struct Chebyshev : Taking2 {
 
 template <class T> bool beyond(int64_t n) { return n > (sizeof(T) == 4 ? 128 : 512); }      // where PyTorch gives up
 struct HermiteH : Taking2 {
-    static constexpr int64_t most() { return 128; }
+    static constexpr int64_t largest() { return 128; }
     template <class V> static V second(V x) { return x + x; }
     template <class V> static V step(V x, double k, V q, V p) { return multiply_add(x + x, q, splat<V>(2 - 2 * k) * p); }
     template <class T> T operator()(T x, T degree) const {
@@ -77,7 +77,7 @@ struct HermiteH : Taking2 {
     }
 };
 struct HermiteHe : Taking2 {
-    static constexpr int64_t most() { return 128; }
+    static constexpr int64_t largest() { return 128; }
     template <class V> static V second(V x) { return x; }
     template <class V> static V step(V x, double k, V q, V p) { return multiply_add(x, q, splat<V>(1 - k) * p); }
     template <class T> T operator()(T x, T degree) const {
@@ -87,7 +87,7 @@ struct HermiteHe : Taking2 {
     }
 };
 struct Laguerre : Taking2 {
-    static constexpr int64_t most() { return 4096; }
+    static constexpr int64_t largest() { return 4096; }
     template <class V> static V second(V x) { return splat<V>(1) - x; }
     template <class V> static V step(V x, double k, V q, V p) {
         return multiply_add(splat<V>(2 * k - 2) + (splat<V>(1) - x), q, splat<V>(1 - k) * p) / splat<V>(k);
@@ -103,7 +103,7 @@ struct Laguerre : Taking2 {
     }
 };
 struct Legendre : Taking2 {
-    static constexpr int64_t most() { return 4096; }
+    static constexpr int64_t largest() { return 4096; }
     template <class V> static V second(V x) { return x; }
     template <class V> static V step(V x, double k, V q, V p) {
         return multiply_add(splat<V>(2 * k - 1) * x, q, splat<V>(1 - k) * p) / splat<V>(k);
@@ -123,7 +123,7 @@ template <class F, class T> bool by_degree(const void* const* in, void* out_n, i
     using V = vec<T>;
     const T *x = (const T*)in[0], *degrees = (const T*)in[1];
     const int64_t degree = n ? degree_of(degrees[0]) : -1;
-    int others = Lanes<V>::width == 1 || degree < 1 || degree > F::most();
+    int others = Lanes<V>::width == 1 || degree < 1 || degree > F::largest();
     for (int64_t i = 1; i < n; i++) others |= degrees[i] != degrees[0];
     if (others) return each_number<F, T, T>(in, out_n, n, numbers);
     along<T>(n, [=](int64_t i, int64_t m) {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad._late import late
 from claygrad._legacy import typename
 from claygrad.core import Tensor
-from claygrad.core.graph.module_call import prepare, quicken
+from claygrad.core.graph.module_call import prepare, use_native_call
 from claygrad.nn.modules import _hooks
 from claygrad.nn.modules._calling import CALL_HOOKS, Calling
 from claygrad.nn.modules._conversion import Convertible
@@ -92,7 +92,7 @@ class Module(Calling, Stateful, Convertible):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        quicken(cls)
+        use_native_call(cls)
 
     def _replicate_for_data_parallel(self) -> Self:
         """A module with the same buffers and submodules and without parameters, which are assigned anew."""

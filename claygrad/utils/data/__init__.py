@@ -1,5 +1,5 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
-from claygrad.core.cpython.leaving import guard_package
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._late import late
 from claygrad.utils.data import dataloader, dataset, distributed, sampler
 from claygrad.utils.data.collate import default_collate, default_convert
@@ -32,4 +32,4 @@ __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Datas
 
 __getattr__ = late(__name__)
 
-guard_package(__name__)          # Note [Leaving]
+guard_package(__name__)          # Note [Entry points]

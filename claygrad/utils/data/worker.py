@@ -62,7 +62,7 @@ class _Text(str):
 
 
 def _explain(error: BaseException) -> None:
-    """Say the way out, which nobody can once the exception is a text, and leave the user's frames. Note [Leaving]"""
+    """Add the way out while the exception is an object, and keep the user's frames only (Note [Entry points])."""
     from claygrad.errors._frames import raised_by_us, without_our_frames
     from claygrad.errors._uncaught import note
     note(error)

@@ -1,14 +1,14 @@
-"""Python functions that exceptions leave without their frames: Note [Leaving]."""
+"""Guarded Python functions: exceptions that leave them are explained, and do not show their frames (Note [Entry points])."""
 import copyreg
 import sys
 from types import FunctionType
 
 from cpython.object cimport PyObject
 
-cdef extern from "guarded.h":
+cdef extern from "guarded_function.h":
     int clay_guard(PyObject* function) except -1
 
-# Methods that programs call by what they write, besides those with plain names. A call of a module is a door of its own.
+# Special methods that programs call through syntax. The call of a module is an entry point of its own (module_call.h).
 cdef frozenset _SPECIAL = frozenset(("__init__", "__new__", "__setattr__", "__delattr__", "__getitem__", "__setitem__", "__delitem__",
                                      "__contains__", "__len__", "__iter__", "__next__", "__init_subclass__"))
 cdef frozenset _LEFT_OUT = frozenset(("forward",))
@@ -16,7 +16,7 @@ cdef int GENERATOR = 0x20 | 0x80 | 0x200       # flags of code: also of coroutin
 
 
 def guard(function):
-    """Make a Python function a door: what leaves it is explained, and does not show its frame."""
+    """Make a Python function an entry point."""
     if type(function) is FunctionType and not function.__code__.co_flags & GENERATOR:
         clay_guard(<PyObject*>function)
         if type(function) is not FunctionType:                  # Note [Guarded functions]

@@ -1,15 +1,16 @@
 /* Note [Guarded functions]
-   A frame of Python puts itself into the traceback when an exception leaves it, and only what is called before it, in C, can take it
-   out again. A function has a field for what is called: vectorcall. CPython 3.11 does not read that field where it can run the frame of
-   a plain function in its own loop; it does for other types. There a guarded function is of a subtype, which adds nothing. From 3.12 on
-   CPython asks the field, but for `__init__`: from 3.13 on a class that has been called some times runs the frame of its own at once.
-   So that alone is of the subtype there. A new type gets a `__doc__` of its own, None, which would hide that of every function: it is taken out again. */
+   Python adds a frame to the traceback when an exception leaves it. Only the C code that called the frame can remove it again. That
+   code is in the `vectorcall` field of a function object. CPython 3.11 ignores that field for objects of type `function`, which it
+   runs in its own loop, but not for other types. So on 3.11 a guarded function gets a subtype of `function` that adds nothing. From
+   3.12 on CPython reads the field, except for `__init__`: from 3.13 on a class that was called some times runs the frame of its
+   `__init__` directly. So from 3.12 on only `__init__` gets the subtype. A new type has a `__doc__` of its own, None, which would hide
+   the docstring of every function: it is deleted. */
 #pragma once
 #include <Python.h>
 
-static vectorcallfunc clay_plain_vectorcall;
+static vectorcallfunc clay_original_vectorcall;
 
-/* Whether somebody asks a module for `__path__` or the like: Python's import does, and takes "no" for an answer. Nobody reads that error. */
+/* Whether a module's __getattr__ was asked for `__path__` or the like: Python's import does that, and nobody reads the error. */
 static int clay_asks_quietly(PyObject* const* args, Py_ssize_t n) {
     if (n != 1 || !PyUnicode_Check(args[0]) || !PyErr_ExceptionMatches(PyExc_AttributeError)) return 0;
     Py_ssize_t length = PyUnicode_GET_LENGTH(args[0]);
@@ -18,9 +19,9 @@ static int clay_asks_quietly(PyObject* const* args, Py_ssize_t n) {
 }
 
 static PyObject* clay_guarded_vectorcall(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-    PyObject* out = clay_plain_vectorcall(function, args, nargsf, kwnames);
+    PyObject* out = clay_original_vectorcall(function, args, nargsf, kwnames);
     if (out == NULL && !clay_asks_quietly(args, PyVectorcall_NARGS(nargsf)))
-        clay_tell_call("function", function, args, PyVectorcall_NARGS(nargsf));
+        clay_explain_call("function", function, args, PyVectorcall_NARGS(nargsf));
     return out;
 }
 
@@ -40,8 +41,8 @@ static int clay_make_type(void) {
 
 static int clay_guard(PyObject* function) {
     PyFunctionObject* f = (PyFunctionObject*)function;
-    if (clay_plain_vectorcall == NULL) clay_plain_vectorcall = f->vectorcall;
-    if (f->vectorcall != clay_plain_vectorcall) return 0;
+    if (clay_original_vectorcall == NULL) clay_original_vectorcall = f->vectorcall;
+    if (f->vectorcall != clay_original_vectorcall) return 0;
 #if PY_VERSION_HEX < 0x030C0000
     const int subtype = 1;
     f->vectorcall = clay_guarded_vectorcall;
