@@ -1,0 +1,100 @@
+"""The words of CONTRIBUTING's glossary: identifiers and comments of the compiled parts use the field's own.
+
+Each word below was once a private name for something that has a common one. `LEFT` counts what is still there; it may
+only shrink: lower a number with the change that lowers it.
+"""
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("claygrad/core", "claygrad/native", "claygrad/kernels", "benchmarks", "tools")
+ENDINGS = {".py", ".pyx", ".pxd", ".h", ".hpp", ".c", ".cpp"}
+
+# As a part of an identifier, between underscores or capitals.
+NAMES = set(
+    "stretched way ways door doors leaving farewell quick quicken turned falling least most made halves brain brains "
+    "abreast chosen taken alike grown elsewhere late natively places bent".split()
+)
+# Anywhere in a comment or docstring.
+COMMENTS = (r"\bstretched\b", r"\bfarewell\b", r"\bshort way\b", r"\bquick(ly)? ways?\b", r"\bdoors?\b", r"\babreast\b",
+            r"\bbrains?\b", r"\btheir kin\b", r"\bits kin\b", r"\bplaces\b", r"\bhalves\b", r"\bturned\b", r"\belsewhere\b")
+
+LEFT: dict[str, int] = {
+    r"comment \bhalves\b": 10,
+    r"comment \bplaces\b": 4,
+    r"comment \bturned\b": 3,
+    "name alike": 10,
+    "name bent": 4,
+    "name chosen": 3,
+    "name elsewhere": 2,
+    "name halves": 4,
+    "name least": 25,
+    "name most": 39,
+    "name taken": 20,
+    "name way": 5,
+}
+
+_STRING = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+_PYTHON = re.compile(rf"(?P<comment>#[^\n]*)|(?P<string>{_STRING})")
+_C = re.compile(r'(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)|(?P<string>"(?:\\.|[^"\\\n])*")')
+
+
+def split(path: Path) -> tuple[str, str]:
+    """The code of a file without strings, and its comments and docstrings."""
+    text, words = path.read_text(), []
+
+    def take(match: re.Match[str]) -> str:
+        if match["comment"] or match["string"].startswith(('"""', "'''")):
+            words.append(match[0])
+        return " "
+
+    code = (_PYTHON if path.suffix in {".py", ".pyx", ".pxd"} else _C).sub(take, text)
+    return code, "\n".join(words)
+
+
+def found() -> Counter[str]:
+    """How often each word is there, as `name word` or `comment pattern`."""
+    counts: Counter[str] = Counter()
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in ENDINGS:
+                continue
+            code, comments = split(path)
+            for name in re.findall(r"[A-Za-z_]\w*", code):
+                for part in {x.lower() for x in re.split(r"_|(?<=[a-z])(?=[A-Z])", name)} & NAMES:
+                    counts[f"name {part}"] += 1
+            for pattern in COMMENTS:
+                if number := len(re.findall(pattern, comments)):
+                    counts[f"comment {pattern}"] += number
+    return counts
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counter[str]:
+    return found()
+
+
+@pytest.mark.parametrize("word", [*(f"name {x}" for x in sorted(NAMES)), *(f"comment {x}" for x in COMMENTS)])
+def test_no_private_words(word: str, counts: Counter[str]):
+    assert counts[word] <= LEFT.get(word, 0), f"{word}: CONTRIBUTING, 'Words', has the one to use"
+    assert counts[word] >= LEFT.get(word, 0), f"{word}: there are only {counts[word]} now; lower the number in LEFT"
+
+
+def test_a_private_word_is_found(tmp_path: Path):
+    path = tmp_path / "x.pyx"
+    path.write_text('cdef int _stretched(int a):   # its kin\n    """A door."""\n    return "quick"\n')
+    code, comments = split(path)
+    assert "_stretched" in code
+    assert "quick" not in code + comments
+    assert "its kin" in comments
+    assert "A door" in comments
+
+
+if __name__ == "__main__":
+    for word, number in sorted(found().items()):
+        print(f'    "{word}": {number},')
