@@ -26,7 +26,7 @@ def release() -> ModuleType:
 
 
 def test_the_tree_has_one_version(release):
-    told = {path: release.written(path, pattern) for path, pattern in release.PLACES}
+    told = {path: release.written(path, pattern) for path, pattern in release.VERSION_FILES}
     assert set(told.values()) == {claygrad.__version__} == {importlib.metadata.version("claygrad")}, told
 
 

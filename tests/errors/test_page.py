@@ -26,4 +26,4 @@ def test_the_page_is_up_to_date():
 
 def test_it_shows_forty():
     make = tool()
-    assert len(make.CHOSEN) == len(set(make.CHOSEN)) == 40
+    assert len(make.SELECTED) == len(set(make.SELECTED)) == 40

@@ -45,4 +45,4 @@ def test_the_page_shows_what_pytorch_says():
     from tests.errors.test_page import tool
     make = tool()
     shown = make.theirs_on(make.PAGE.read_text())
-    assert {name: make.message(MISTAKES[name][1], torch) for name in make.CHOSEN} == shown
+    assert {name: make.message(MISTAKES[name][1], torch) for name in make.SELECTED} == shown
