@@ -282,7 +282,10 @@ def test_reflections(dtype: str):
                 assert (S >= 0).all()
                 assert (numpy.diff(S) <= 0).all()
                 if not full:
-                    assert (native.singular_values(a) == S).all()
+                    values = native.singular_values(a)
+                    near(values[..., None], S[..., None])
+                    if max(m, n) < 8 * min(m, n):            # longer ones: the values of the R of their QR factors
+                        assert (values == S).all()
 
 
 @DTYPES
