@@ -265,8 +265,10 @@ def test_an_iterator_that_is_dropped_takes_its_workers_with_it():
     assert time.monotonic() - begin < 4
 
 
+# A shell starts what runs in its background with SIGINT ignored, and children inherit that.
 PROGRAM = """
-import os, sys, time, claygrad
+import os, signal, sys, time, claygrad
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from claygrad.utils.data import DataLoader, Dataset
 class Slow(Dataset):
     def __len__(self): return 1000
