@@ -180,6 +180,13 @@ def of_right(g: Tensor, left: Tensor, stride: tuple[int, ...]) -> Tensor:
     return adjoint(left).mm(g)
 
 
+def of_right_batch(g: Tensor, left: Tensor, stride: tuple[int, ...]) -> Tensor:
+    """The same of a batch; in columns if all examples share one right factor in columns, as under `vmap`."""
+    if stride == (0, 1, left.shape[2]):
+        return g.mT.bmm(conj(left)).mT
+    return adjoint(left).bmm(g)
+
+
 @op(out=EXACT, kernel="mm", check=check_mm, meta=lambda input, mat2: (input.shape[0], mat2.shape[1]),
     samples=lambda t: [t.args(t(3, 4), t(4, 2)), t.args(t(4, 3).t(), t(2, 4).t()), t.args(t(2, 0), t(0, 3)),
                        t.args(t(0, 2), t(2, 3))],
@@ -203,7 +210,8 @@ mm.rule(input=lambda g, mat2: g.mm(adjoint(mat2)), mat2=lambda g, input, mat2_st
 def bmm(xp, input: Tensor, mat2: Tensor):
     """The products of two batches of matrices: out[b] = input[b] @ mat2[b]."""
     return xp.matmul(input, mat2)
-bmm.rule(input=lambda g, mat2: g.bmm(adjoint(mat2)), mat2=lambda g, input: adjoint(input).bmm(g))
+bmm.rule(input=lambda g, mat2: g.bmm(adjoint(mat2)),
+         mat2=lambda g, input, mat2_stride: of_right_batch(g, input, mat2_stride))
 
 
 @op(out=EXACT, kernel="mv", check=check_mv, meta=lambda input: input.shape[:1],

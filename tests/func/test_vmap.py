@@ -59,6 +59,22 @@ def test_derivatives_of_every_example():
     _close(vmap(pull)(torch.eye(5, dtype=torch.float64))[0], jacrev(g)(X[0]))
 
 
+@pytest.mark.parametrize("layer", [nn.Linear(3, 4), nn.Linear(3, 4, bias=False), nn.Conv1d(3, 4, 1),
+                                   nn.LayerNorm(3)], ids=lambda layer: type(layer).__name__)
+def test_gradients_of_every_example_are_contiguous(layer):
+    """People flatten them with `view`, to clip or to compare them."""
+    parameters = dict(layer.named_parameters())
+
+    def loss(parameters, x):
+        x = x[None, :, None] if isinstance(layer, nn.Conv1d) else x[None]
+        return functional_call(layer, parameters, (x,)).sum()
+
+    made = vmap(grad(loss), (None, 0))(parameters, torch.randn(5, 3))
+    for name, gradient in made.items():
+        assert gradient.shape == (5, *parameters[name].shape)
+        assert gradient.view(5, -1).is_contiguous()
+
+
 def test_gradients_through_it():
     w = W.clone().requires_grad_()
     x = X.clone().requires_grad_()
