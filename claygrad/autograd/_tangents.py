@@ -31,6 +31,7 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.tangents: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
+        self.primals: dict[int, weakref.ref[Tensor]] = {}
 
     @contextlib.contextmanager
     def below(self) -> Iterator[None]:
@@ -57,13 +58,27 @@ class Level:
             found = self.get(x._value)
             return None if found is None else wrap(found, x._level)
         found = self.own(x)
-        base = x._base
+        base = None if self.primals and self.is_primal(x) else x._base
         if found is None and base is not None and (whole := self.own(base)) is not None:
             with self.below():
                 found = _same_view(base, x, whole)
             if found is not None:
                 self._put(x, found)
         return found
+
+    def is_primal(self, x: Tensor) -> bool:
+        """Whether this view has no tangent here, though its base may have one."""
+        x = x._value if is_batch(x) else x
+        entry = self.primals.get(id(x))
+        return entry is not None and entry() is x
+
+    def set_primal(self, x: Tensor) -> None:
+        """Make it so, as for the value that `unpack_dual` gives, and for views of that."""
+        if is_batch(x):
+            self.set_primal(x._value)
+            return
+        key, primals = id(x), self.primals
+        primals[key] = weakref.ref(x, lambda _: primals.pop(key, None))
 
     def _put(self, x: Tensor, tangent: Tensor) -> None:
         if is_batch(x):
@@ -133,7 +148,9 @@ def enter() -> Level:
 
 def leave() -> None:
     """Without the innermost level."""
-    levels().pop().tangents.clear()
+    level = levels().pop()
+    level.tangents.clear()
+    level.primals.clear()
     end_reason()
     set_levels(len(levels()) if is_enabled() else 0)
 
@@ -223,6 +240,12 @@ def forward_mode(call: Operation) -> Any:
         if duals:
             with level.below():
                 return _written(level, call, duals) if call.in_place else _result(level, call, duals)
+        if level.primals and call.kind in ("view", "views") and level.is_primal(call.values[0]):
+            with level.below():
+                result = call.run()
+            for x in _as_tuple(result):
+                level.set_primal(x)
+            return result
     return None
 
 

@@ -82,7 +82,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(op_named("alias")(tensor), None)
     where = level_at(number)
     with where.below():
-        return UnpackedDualTensor(op_named("alias")(tensor), where.get(tensor))
+        primal, tangent = op_named("alias")(tensor), where.get(tensor)
+    where.set_primal(primal)
+    return UnpackedDualTensor(primal, tangent)
 
 
 class dual_level(_Mode):

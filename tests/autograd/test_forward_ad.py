@@ -53,6 +53,19 @@ def test_views_share_memory_with_the_tangent():
         assert tangent(x.t()[1:, 0]).equal(torch.tensor([1.0, 2.0]))
 
 
+@pytest.mark.parametrize("use", [
+    lambda p: p, lambda p: p * 2, lambda p: p[0], lambda p: p[0] + 1, lambda p: p.t().sum(), lambda p: p.unbind()[1] * 3,
+    lambda p: p.view(-1)[1:], lambda p: p.clone(), lambda p: p.detach() * 2, lambda p: fw.unpack_dual(p).primal * 2])
+def test_an_unpacked_value_and_its_views_have_no_tangent(use):
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2, 2), torch.full((2, 2), 2.0)).exp()
+        primal, _ = fw.unpack_dual(dual)
+        assert primal.data_ptr() == dual.data_ptr()
+        assert tangent(use(primal)) is None
+        assert tangent(dual) is not None
+        assert tangent(dual.sum() * use(primal)) is not None
+
+
 def test_writes_to_views_reach_the_tangent_of_the_base():
     with fw.dual_level():
         x = fw.make_dual(torch.tensor([1.0, 2.0, 3.0]), torch.ones(3))
