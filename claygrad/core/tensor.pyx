@@ -273,13 +273,13 @@ cdef class Tensor:
     def data(self, value):
         refusals.check_data(self, value, isinstance(value, Tensor))
         cdef Tensor t = <Tensor?>value
-        if self.base is not None:
-            UPCALLS["keep_place"](self, t)
+        if self.base is not None or t.layout.dtype is not self.layout.dtype:
+            UPCALLS["data_replaced"](self, t)
         if t.layout.storage is not self.layout.storage:
             keep_counter(self)
-        if self.accumulator != NULL and (not same_shape(self.layout, t.layout)
+        if self.accumulator != NULL and (not same_shape(self.layout, t.layout) or self.layout.dtype is not t.layout.dtype
                                          or self.layout.storage.where is not t.layout.storage.where):
-            (<Node>self.accumulator).leaf_place = NULL      # the old accumulator is for the old shape: later graphs get a new one
+            (<Node>self.accumulator).leaf_place = NULL      # the old accumulator is for the old data: later graphs get a new one
             self.accumulator = NULL
         self.layout = t.layout
 

@@ -18,7 +18,11 @@ COMPLEX_OF = {part: whole for whole, part in REAL_OF.items()}
 
 # Two views of the same memory
 
-@view(method=False, samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(dtype="complex128"))],
+CONJ, NEG, OTHER_DTYPE = 1, 2, 16                # what a view changes: the bits of core/data/layout.pxd, or the dtype
+
+
+@view(method=False, lazy=OTHER_DTYPE,
+      samples=lambda t: [t.args(t(3, 4, dtype="complex128")), t.args(t(dtype="complex128"))],
       errors=lambda t: [(t.args(t(2)), RuntimeError, "view_as_real is only supported for complex tensors")])
 def view_as_real(input: Tensor):
     "The complex tensor seen as pairs of reals: a last axis of size 2 holds real and imaginary part."
@@ -33,7 +37,7 @@ def view_as_real(input: Tensor):
 view_as_real.rule(input=lambda g: view_as_complex(g.contiguous()))
 
 
-@view(geometry="as_complex", method=False, samples=lambda t: [t.args(t(3, 4, 2)), t.args(t(2))],
+@view(geometry="as_complex", method=False, lazy=OTHER_DTYPE, samples=lambda t: [t.args(t(3, 4, 2)), t.args(t(2))],
       errors=lambda t: [(t.args(t(3)), RuntimeError, "Tensor must have a last dimension of size 2"),
                         (t.args(t()), RuntimeError, "Input tensor must have one or more dimensions")])
 def view_as_complex(input: Tensor):
@@ -106,9 +110,6 @@ def conj_physical(input: Tensor) -> Tensor:
 
 
 # Views that are conjugates or negatives of their base: Note [Lazy conjugates] in core/graph/conj_view.pxd
-
-CONJ, NEG = 1, 2
-
 
 @view(name="_conj", lazy=CONJ, node="ConjBackward0", samples=lambda t: [t.args(t(3, dtype="complex128"))])
 def lazy_conj(input: Tensor):

@@ -7,7 +7,7 @@ from claygrad.core.op cimport (COMPOSITE, MULTI_VIEW, P_ANY, P_TENSOR_NUM, POINT
 from claygrad.core.op import every_op
 from libc.stdint cimport int64_t
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT, category_of, dtype, of_code
-from claygrad.core.data.layout cimport SPARSE, Layout, check_dims, dense, new_layout, same_shape, is_broadcast
+from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, check_dims, dense, new_layout, same_shape, is_broadcast
 from claygrad.core.data.storage cimport OFF_CPU, INTERCEPTED, OBSERVED, unusual
 from claygrad.core.dispatch.convert cimport converted
 from claygrad.core.dispatch.promotion cimport result_code
@@ -25,7 +25,7 @@ from claygrad.core.graph.record cimport record_inputs, record_output, should_rec
 from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import UPCALLS
-from claygrad.core.graph.view cimport make_view
+from claygrad.core.graph.view cimport make_view, mark_converted
 from claygrad.core.dispatch.registry cimport offer_composite_slots, take, take_table
 
 cdef extern from "Python.h":
@@ -474,8 +474,9 @@ cdef object call_view(Op op, PyObject** slots):
             layout = new_layout(layout.storage, <dtype?>geometry[3], layout.ndim, layout.shape, layout.strides, layout.offset)
             retyped = not op.recorded or op.name == "view"
     out = make_view(t, layout, False)
-    if op.lazy:                          # Note [Lazy conjugates]
-        out.layout = with_bits(layout, t.layout.bits ^ op.lazy)
+    if op.lazy:                          # Note [Lazy conjugates]; Note [Views of another dtype]
+        out.layout = with_bits(layout, t.layout.bits ^ op.lazy & (CONJ | NEG))
+        mark_converted(out, t)
     if retyped:                          # another dtype: no view for autograd
         out.base = None
         out.leaf_grad = False

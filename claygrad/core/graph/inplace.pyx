@@ -180,7 +180,7 @@ cdef class CopySlices(Node):
         if self.base_bits & NEG:
             g = -g
         base = g.new_empty((span,)).as_strided(self.base_shape, self.base_strides, self.base_offset).copy_(g)
-        return base, replay(base, self.view_dtype, self.view_bits, self.view_shape, self.view_strides, self.view_offset)
+        return base, replay(base, 0, self.view_dtype, self.view_bits, self.view_shape, self.view_strides, self.view_offset)
 
     cdef void free_saved(self):
         # With create_graph `fn` may also be reached by itself, through a value that it saved (Note [Outputs written into views]):
@@ -228,8 +228,8 @@ cdef int rebase(Tensor t, Node node) except -1:
         slices.view_shape, slices.view_strides = t.layout.shape_tuple(), t.layout.stride_tuple()
         slices.view_offset = t.layout.offset - base.layout.offset
         at = place_of(t)
-        if at is not None or t.layout.dtype is not base.layout.dtype or t.layout.bits | base.layout.bits:
-            _other_dtype(slices, Place(t) if at is None else at, base.layout)
+        if at is not None:
+            _other_dtype(slices, at, base.layout)
         elif not base.layout.contiguous:
             slices.base_shape, slices.base_strides = base.layout.shape_tuple(), base.layout.stride_tuple()
         slices.add_edge(old, nr)

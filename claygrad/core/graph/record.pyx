@@ -489,7 +489,10 @@ cdef Tensor _unbox(SavedTensor s, Node node, bint create_graph):
                                "  Give the other library a copy, or change the tensor with claygrad's own operations.")
     if s.is_output:
         return attach(layout_at(s.layout, s.epoch), _giver(node), s.output_nr, create_graph)
-    return attach(layout_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
+    out = attach(layout_at(s.layout, s.epoch), s.node, s.output_nr, create_graph)
+    if create_graph and s.node is None and s.requires_grad:      # a view made under no_grad: its base requires grad, it is a leaf
+        out.leaf_grad = True
+    return out
 
 
 cdef Tensor unpacked(SavedTensor s, Node node):

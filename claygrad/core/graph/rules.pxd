@@ -8,3 +8,4 @@ cdef list call_rules(Node node, list grads, bint create_graph, unsigned long lon
 cdef int call_rules_into(Node node, Tensor g, bint create_graph, unsigned long long skip, PyObject** out) except -1
 cdef Tensor fit(Tensor grad, Node source, int index, Node target, int nr)
 cdef Tensor zeros_for(Node node, int nr)
+cdef int note_complex(Node node) except -1           # its output, which is real, gets complex data: `t.data = ...`

@@ -1,9 +1,11 @@
 """Calls derivative rules, and fits their results to the inputs."""
+import weakref
+
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
-from claygrad.core.op cimport (A_G, A_GS, A_NEEDS, POINTWISE, R_MISSING, R_RULE, R_ZERO, Op, find_op, straight)
+from claygrad.core.op cimport (A_G, A_GS, A_NEEDS, MULTI_VIEW, POINTWISE, R_MISSING, R_RULE, R_ZERO, VIEW, Op, find_op, straight)
 from claygrad.core.data.device cimport ACCELERATOR, WRAPPED, device, told
 from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
@@ -11,7 +13,7 @@ from claygrad.core.data.storage cimport OFF_CPU, INTERCEPTED, unusual
 from claygrad.core.graph.conj_view cimport any_off_cpu, any_lazy
 from claygrad.core.graph.accumulate cimport private
 from claygrad.core.graph.intercept cimport applies
-from claygrad.core.graph.node cimport Node
+from claygrad.core.graph.node cimport Node, next_seq
 from claygrad.core.graph.observe cimport rules_are_open
 from claygrad.core.graph.provenance cimport where_text
 from claygrad.core.graph.record cimport freed_error, unpack_slot
@@ -239,10 +241,40 @@ cdef Tensor fit(Tensor grad, Node source, int index, Node target, int nr):
         v = grad.layout
     if v.dtype is not want and want is not None:          # None: the grad_dtype of a leaf that takes any
         if v.dtype.category == CAT_COMPLEX and want.category != CAT_COMPLEX:
+            _check_real(source, index, target)
             grad = find_op("real")(grad)
         if grad.layout.dtype is not want:
             grad = grad.to(want)
     return grad
+
+
+# Rules return the complex gradient of a real input, and `fit` takes the real part. It must not where the input was not real: in a graph
+# that was recorded after the input got complex data, or through a view of it. What a custom Function returns must be right by itself.
+cdef dict _complex_since = {}            # id of a node: a weak reference to it, the time at which its real output got complex data
+
+
+cdef int note_complex(Node node) except -1:
+    cdef object key = id(node)
+    if key not in _complex_since:
+        _complex_since[key] = weakref.ref(node, lambda _: _complex_since.pop(key, None)), next_seq()
+    return 0
+
+
+cdef int _check_real(Node source, int index, Node target) except -1:
+    cdef Op op = source.op
+    if op is None:
+        wrong = index == 0 or source.name() != "torch::autograd::CopySlices"
+    elif op.kind == VIEW or op.kind == MULTI_VIEW:
+        wrong = True
+    else:
+        wrong = _complex_since and id(target) in _complex_since and source.seq > _complex_since[id(target)][1]
+    if wrong:
+        raise RuntimeError("Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "
+                           "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+                           f"\n  {source.name()} returned a complex gradient for a real input"
+                           + where_text(f"{source.name()} was recorded", source.code, source.lasti)
+                           + "\n  return its real part; if `.data` of the input became complex, record the graph again")
+    return 0
 
 
 cdef Tensor _sum_to(Tensor grad, tuple shape, Node source, int index):

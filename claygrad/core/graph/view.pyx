@@ -5,13 +5,14 @@ from cpython.object cimport PyObject
 
 from claygrad.core.errors import no_elements
 from claygrad.core.op cimport find_op
-from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
+from claygrad.core.data.dtype cimport C32, C64, C128, CAT_COMPLEX, F16, F32, F64, dtype, of_code
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout
 from claygrad.core.data.storage cimport unusual
 from claygrad.core.graph.conj_view cimport with_bits
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.record cimport move_retained, record_again, record_inputs
+from claygrad.core.graph.rules cimport note_complex
 from claygrad.core.tensor cimport (VIEW_CUSTOM, VIEW_INFERENCE, VIEW_MULTI, VIEW_NO_GRAD, VIEW_DEFAULT, Tensor, bare_tensor, mark_cut,
                                    requires, verbs)
 from claygrad.core.tensor import UPCALLS
@@ -62,34 +63,37 @@ _WHY = {
 
 cdef object refusal(Tensor view, bint indirect):
     """The error for a write to this view, or (indirect) to its base; None if it is allowed."""
-    if not view.creation:
+    cdef int origin = view.creation & ORIGIN
+    if not origin:
         return None
     modified = "its base or another view of its base has been" if indirect else "is being"
     name = "" if view.node is None else view.node.name().replace("Backward0", "").replace("Backward", "")
-    if view.creation in (VIEW_INFERENCE, VIEW_NO_GRAD) or view.node is None:
+    if origin in (VIEW_INFERENCE, VIEW_NO_GRAD) or view.node is None:
         start = f"Output {view.output_nr} of {name} is a view of a view which was created in" if name else "A view was created in"
-        if view.creation == VIEW_INFERENCE:
+        if origin == VIEW_INFERENCE:
             text = f"{start} inference mode and {modified} modified inplace in normal mode."
         else:
             text = f"{start} no_grad mode and {modified} modified inplace with grad mode enabled."
     else:
         text = f"Output {view.output_nr} of {name} is a view and {modified} modified inplace."
-    return RuntimeError(text + _WHY[view.creation])
+    return RuntimeError(text + _WHY[origin])
 
 
 cdef int _refresh(Tensor view) except -1:
     """Give a view a new node if its base was written since."""
     cdef Tensor base = view.base
+    cdef Place at
     if view.view_version == view.version() or view.inference or (view.node is None and not requires(base)):
         return 0
     error = refusal(view, True)
     if error is not None:
         raise error
     before = None if view.node is None or view.view_version == -1 else view.node.name()        # -1: rebase names it
-    if place_of(view) is not None or _lies_otherwise(view):
-        _record_replay(view)
-    else:
+    at = place_of(view)
+    if at is None:
         record_again(strided(view), view)
+    else:
+        _record_replay(view, at)
     view.view_version = view.version()
     name_after(view, before)
     return 0
@@ -101,7 +105,7 @@ cdef int name_after(Tensor view, str before) except -1:
         return 0
     if before in _CHANGING:
         view.node.label = before
-    elif place_of(view) is not None or _lies_otherwise(view):
+    elif view.creation & CONVERTED:
         view.node.label = "AsStridedBackward0"
     return 0
 
@@ -110,12 +114,14 @@ cdef tuple _CHANGING = ("ViewAsRealBackward0", "ViewAsComplexBackward0", "ConjBa
 
 
 # Note [Views of another dtype]
-# If a view has the dtype and bits of its base, it is as_strided of the base. Other views (view_as_real, view_as_complex, conj, the
-# negative imaginary part of a conj) follow from the two layouts as well: undo the bits of the base, view its memory as pairs of reals
-# or as complex numbers, apply the strides, and then the bits of the view. `replay` does this by recorded operations.
+# A view is as_strided of its base, unless another dtype or other bits were passed on the way to it: view_as_real, view_as_complex, conj,
+# the negative imaginary part of a conj, and what is a view of these, even if it has dtype and bits of the base again, as y.conj().conj()
+# has. Such a view is marked CONVERTED. It follows from the layouts of the two as well: undo the bits of the base, view its memory as
+# pairs of reals or as complex numbers, apply the strides, and then the bits of the view. `replay` does this by recorded operations.
 #
-# `view.data = other` gives such a view another layout (or another dtype) without changing which part of the base it is a view of: its
-# former geometry is kept in `_moved`. (A view of the same dtype and bits follows its new geometry, as in torch.)
+# `view.data = other` does not change which part of the base a converted view is a view of: its former geometry is kept in `_moved`.
+# (Any other view follows its new geometry, as in torch, whatever the dtype.) After `base.data = other` of another dtype a converted
+# view passes the dtype that corresponds; where there is none, the operation that it came from raises.
 cdef class Place:
     """The geometry of a view in its base."""
 
@@ -128,19 +134,54 @@ cdef class Place:
 cdef dict _moved = {}                            # id of a view: a weak reference to it, its Place before its data was replaced
 
 
+cdef int mark_converted(Tensor view, Tensor t) noexcept:
+    if view.base is not None and not view.creation & CONVERTED:
+        view.creation |= CONVERTED | t.layout.bits << BASE_BITS | t.layout.dtype.code << BASE_DTYPE
+    return 0
+
+
+cdef int _base_bits(Tensor view) noexcept:
+    return view.creation >> BASE_BITS & 15
+
+
 cdef Place place_of(Tensor view):
-    """The geometry of a view in its base if its data was replaced; else None."""
-    return _moved[id(view)][1] if _moved and id(view) in _moved else None
+    """The geometry of a converted view in its base; None: it is as_strided of the base."""
+    cdef Place at
+    cdef dtype was
+    if not view.creation & CONVERTED:
+        return None
+    at = _moved[id(view)][1] if _moved and id(view) in _moved else Place(view)
+    was = of_code(view.creation >> BASE_DTYPE)
+    if was is not view.base.layout.dtype:
+        at = _corresponding(at, was, view.base)
+    return at
 
 
-def _keep_place(Tensor view, Tensor new):
-    cdef object key = id(view)
-    if key not in _moved and (_lies_otherwise(view) or new.layout.dtype is not view.layout.dtype or new.layout.bits):
-        _moved[key] = weakref.ref(view, lambda _: _moved.pop(key, None)), Place(view)
+cdef Place _corresponding(Place at, dtype was, Tensor base):
+    """The same place in a base that had another dtype before its data was replaced."""
+    cdef Place out = Place.__new__(Place, base)
+    cdef dtype now = base.layout.dtype
+    out.bits, out.shape, out.strides, out.offset = at.bits, at.shape, at.strides, at.offset
+    if was.category == CAT_COMPLEX and now.category != CAT_COMPLEX:
+        find_op("view_as_real" if at.kind.category != CAT_COMPLEX else "_conj")(base)            # raises
+    if was.category != CAT_COMPLEX and now.category == CAT_COMPLEX:
+        find_op("view_as_complex")(base)                                                         # raises
+    if at.kind is was:
+        out.kind = now
+    elif at.kind.category == CAT_COMPLEX:
+        out.kind = of_code(C64 if now.code == F32 else C128 if now.code == F64 else C32)
+    else:
+        out.kind = of_code(F32 if now.code == C64 else F64 if now.code == C128 else F16)
+    return out
 
 
-cdef bint _lies_otherwise(Tensor view) noexcept:
-    return view.layout.dtype is not view.base.layout.dtype or view.layout.bits | view.base.layout.bits
+def _data_replaced(Tensor t, Tensor new):
+    """Before `t.data = new`, where t is a view or new has another dtype."""
+    cdef object key = id(t)
+    if t.base is not None and t.creation & CONVERTED and key not in _moved:
+        _moved[key] = weakref.ref(t, lambda _: _moved.pop(key, None)), Place(t)
+    if t.node is not None and t.layout.dtype.category != CAT_COMPLEX and new.layout.dtype.category == CAT_COMPLEX:
+        note_complex(t.node)
 
 
 cdef Tensor _with_bits(Tensor t, int bits):
@@ -155,36 +196,34 @@ cdef Tensor _placed(Tensor t, tuple shape, tuple strides, object offset):
     return find_op("as_strided")(t, shape, strides, offset)
 
 
-cdef Tensor replay(Tensor base, dtype kind, int bits, tuple shape, tuple strides, object offset):
-    cdef Layout v = base.layout
+cdef Tensor replay(Tensor base, int base_bits, dtype kind, int bits, tuple shape, tuple strides, object offset):
+    """The view at this place of a base that had `base_bits` when the view was made."""
+    cdef dtype was = base.layout.dtype
     cdef Tensor t
-    if kind is v.dtype:
-        return _placed(_with_bits(base, v.bits ^ bits), shape, strides, offset)
-    t = _with_bits(base, v.bits)
-    if v.dtype.category == CAT_COMPLEX and kind.category != CAT_COMPLEX and 2 * kind.itemsize == v.dtype.itemsize:
+    if kind is was:
+        return _placed(_with_bits(base, base_bits ^ bits), shape, strides, offset)
+    t = _with_bits(base, base_bits)
+    if was.category == CAT_COMPLEX:
         return _placed(_with_bits(find_op("view_as_real")(t), bits), shape, strides, offset)
-    if kind.category == CAT_COMPLEX and v.dtype.category != CAT_COMPLEX and kind.itemsize == 2 * v.dtype.itemsize:
-        t = _placed(t, shape + (2,), tuple([2 * n for n in strides]) + (1,), 2 * offset)
-        return _with_bits(find_op("view_as_complex")(t), bits)
-    return find_op("as_strided")(t, shape, strides, offset)      # `base.data = ...` gave its base another dtype since
+    t = _placed(t, shape + (2,), tuple([2 * n for n in strides]) + (1,), 2 * offset)
+    return _with_bits(find_op("view_as_complex")(t), bits)
 
 
-cdef Tensor _replayed(Tensor view):
-    """The view again, as a recorded view of its base as it is now."""
-    cdef Place at = place_of(view)
+cdef Tensor _replayed(Tensor view, Place at):
+    """A converted view again, as a recorded view of its base as it is now."""
     cdef bint was = modes().no_grad
-    if at is None:
-        at = Place(view)
+    cdef Tensor out
     modes().no_grad = False
     try:
-        return replay(view.base, at.kind, at.bits, at.shape, at.strides, at.offset)
+        out = replay(view.base, _base_bits(view), at.kind, at.bits, at.shape, at.strides, at.offset)
+        return find_op("alias")(out) if out is view.base else out
     finally:
         modes().no_grad = was
 
 
-cdef int _record_replay(Tensor view) except -1:
-    cdef Tensor out = _replayed(view)
-    if out.node is None or out is view.base:
+cdef int _record_replay(Tensor view, Place at) except -1:
+    cdef Tensor out = _replayed(view, at)
+    if out.node is None:
         view.node, view.output_nr = None, 0
         return 0
     move_retained(view, out.node, out.output_nr)
@@ -194,11 +233,8 @@ cdef int _record_replay(Tensor view) except -1:
 
 cdef Node node_to_view(Tensor view):
     """A node that leads from the base to a view, without an output."""
-    cdef Tensor out
-    if place_of(view) is None and not _lies_otherwise(view):
-        return strided(view)
-    out = _replayed(view)
-    return out.node
+    cdef Place at = place_of(view)
+    return strided(view) if at is None else _replayed(view, at).node
 
 
 cdef Node strided(Tensor view):
@@ -214,4 +250,4 @@ cdef Node strided(Tensor view):
 
 
 verbs().refresh = _refresh
-UPCALLS["keep_place"] = _keep_place
+UPCALLS["data_replaced"] = _data_replaced
