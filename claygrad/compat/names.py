@@ -3,7 +3,9 @@
 `names.txt` lists what PyTorch has where claygrad has nothing: a line for a module, below it its names by kind. They may
 be imported, mentioned in `isinstance` and annotations, and subclassed; used, they raise `NotImplementedError` with the
 reason and the way out (`absent`). Where a name has an answer all the same (`torch.distributed.is_available()` is
-False), a module in `answers/` of the same path gives it. Regenerate the list with `python -m tests.oracle.names.make`.
+False), a module in `answers/` of the same path gives it. `reexports.txt` lists names that live elsewhere: packages
+import `Optimizer` from `torch.optim.lr_scheduler` too. Regenerate the lists with `python -m tests.oracle.names.make`
+and `python -m tests.oracle.names.make_reexports`.
 """
 from __future__ import annotations
 
@@ -41,6 +43,20 @@ def table() -> dict[str, dict[str, tuple[str, str]]]:
             names.update((full.rpartition(".")[2], (kind, full)) for full in rest.split())
         else:
             names.update(dict.fromkeys(rest.split(), (kind, "")))
+    return modules
+
+
+@functools.cache
+def reexports() -> dict[str, dict[str, str]]:
+    """Names that a module of PyTorch has because it imports them: by module, by name, the module where it lives."""
+    modules: dict[str, dict[str, str]] = {}
+    homes: dict[str, str] = {}
+    for line in Path(__file__).with_name("reexports.txt").read_text().splitlines():
+        if not line.startswith(" "):
+            homes = modules.setdefault(line, {})
+        else:
+            home, *names = line.split()
+            homes.update(dict.fromkeys(names, home))
     return modules
 
 
@@ -113,6 +129,9 @@ def find(module: str, name: str) -> Any:
         known = table().get(torch_name(module), {})
         if name in known:
             value = make(module, name, *known[name])
+        elif (home := reexports().get(torch_name(module), {}).get(name)) is not None:
+            there = importlib.import_module(our_name(home))
+            value = getattr(there, name) if hasattr(there, name) else find(our_name(home), name)
         elif spec(f"{module}.{name}") is not None:          # `torch.distributed` is there without an import of its own
             value = importlib.import_module(f"{module}.{name}")
         else:

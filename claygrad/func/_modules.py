@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.nn.modules.batchnorm import _BatchNorm
 from claygrad.nn.modules.module import Module
 from claygrad.nn.utils.stateless import _functional_call
 from claygrad.ops._registry import NAMESPACES
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(module: Module, parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
@@ -61,3 +62,12 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Tensor]:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         stacked[name] = NAMESPACES["torch"]["stack"](tensors).detach().requires_grad_(tensors[0].requires_grad)
     return stacked
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let every batch norm of a model use the statistics of its batch, and keep none: `vmap` cannot write to them."""
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -272,8 +272,8 @@ def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """func(*primals), and the linear function from tangents of the primals to those of the output, computed only "
-      "once."""
+    """func(*primals), and the linear function from tangents of the primals to those of the output, computed only
+    once."""
     with enable_grad():
         values = tree_map(fresh, tuple(primals))
         leaves, spec = tree_flatten(values)

@@ -122,8 +122,8 @@ def choose(name: str, op: Op, values: list[Any]) -> str:
 
 
 def overload_for(op: Op, values: list[Any]) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
-    """The operator that an operation is in PyTorch's library, and its arguments; one of claygrad's own where it is "
-      "none."""
+    """The operator that an operation is in PyTorch's library, and its arguments; one of claygrad's own where it is
+    none."""
     name = name_of(op, values)
     packet = getattr(ops.aten, name, None) if is_known(name) or is_public(name) or name == "alias" else None
     overload = None if packet is None else packet._overloads.get(choose(name, op, values))

@@ -81,8 +81,8 @@ def _camel(name: str) -> str:
 
 
 def _parameters(fn: Callable, skip: int) -> tuple[list[str], list[Any], int, dict[str, str]]:
-    """Names, defaults (... where none), how many are positional, annotations. A trailing underscore escapes a "
-      "keyword."""
+    """Names, defaults (... where none), how many are positional, annotations. A trailing underscore escapes a
+    keyword."""
     code = fn.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[skip:count])

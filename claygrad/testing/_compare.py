@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy
 
 import claygrad
+from claygrad.core.user_warnings import warn
 
 _BY_DTYPE: dict[Any, tuple[float, float]] = {      # rtol, atol
     claygrad.float16: (1e-3, 1e-5), claygrad.bfloat16: (1.6e-2, 1e-5), claygrad.float32: (1.3e-6, 1e-5),
@@ -67,6 +68,24 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     except _Mismatch as found:
         text = str(found)
         raise AssertionError(text if msg is None else msg(text) if callable(msg) else msg) from None
+
+
+_OLD_TOLERANCES: dict[Any, tuple[float, float]] = {
+    claygrad.float16: (1e-3, 1e-3), claygrad.float32: (1e-4, 1e-5), claygrad.float64: (1e-5, 1e-8),
+}
+
+
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
+                    equal_nan: bool = True, msg: str = "") -> None:
+    """`assert_close` as it was called before, with wider tolerances and without a look at dtypes."""
+    warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
+         "use `torch.testing.assert_close()` instead.", FutureWarning)
+    one, other = (x if isinstance(x, claygrad.Tensor) else claygrad.tensor(x) for x in (actual, expected))
+    if rtol is None and atol is None:
+        tolerances = [_OLD_TOLERANCES.get(x.dtype, (0.0, 0.0)) for x in (one, other)]
+        rtol, atol = max(rtol for rtol, _ in tolerances), max(atol for _, atol in tolerances)
+    assert_close(one, other, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, check_stride=False,
+                 msg=msg or None)
 
 
 def _pairs(actual: Any, expected: Any, path: tuple[Any, ...],

@@ -166,3 +166,13 @@ def test_the_list_of_public_names_is_there() -> None:
     assert {"abs", "Tensor", "float32", "autocast", "no_grad"} <= set(claygrad.__all__)
     assert not {"nn", "optim"} & set(claygrad.__all__)
     assert all(hasattr(claygrad, name) for name in claygrad.__all__)
+
+
+@pytest.mark.parametrize("module", sorted(names.reexports()))
+def test_a_name_is_found_where_a_module_of_pytorch_imports_it(module: str) -> None:
+    def found(path: str, name: str) -> object:
+        held = importlib.import_module(names.our_name(path))
+        return getattr(held, name) if hasattr(held, name) else names.find(names.our_name(path), name)
+
+    for name, home in names.reexports()[module].items():
+        assert found(module, name) is found(home, name), f"{module}.{name}"

@@ -234,3 +234,12 @@ def test_wrong_arguments():
         vmap(torch.sin, in_dims=2)(X)
     with pytest.raises(RuntimeError, match="Only allowed values for randomness"):
         vmap(torch.sin, randomness="some")
+
+
+def test_batch_norms_without_statistics():
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+    assert torch.func.replace_all_batch_norm_modules_(model) is model
+    assert model[1].running_mean is None
+    assert model[1].num_batches_tracked is None
+    assert not model[1].track_running_stats
+    assert vmap(model)(torch.randn(2, 4, 3)).shape == (2, 4, 3)

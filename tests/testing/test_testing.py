@@ -40,3 +40,16 @@ def test_make_tensor_keeps_its_bounds() -> None:
     made = make_tensor((50,), dtype=claygrad.int64, device="cpu", low=3, high=6)
     assert set(made.tolist()) == {3, 4, 5}
     assert not make_tensor(2, 3, dtype=claygrad.float32, device="cpu", noncontiguous=True).is_contiguous()
+
+
+def test_assert_allclose_is_wider_and_deprecated():
+    for dtype, rtol in ((claygrad.float32, 1e-4), (claygrad.float64, 1e-5)):
+        one = claygrad.tensor([1e6], dtype=dtype)
+        with pytest.warns(FutureWarning, match="assert_allclose"):
+            claygrad.testing.assert_allclose(one * (1 + 0.9 * rtol), one)
+        with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="not close"):
+            claygrad.testing.assert_allclose(one * (1 + 1.1 * rtol), one)
+    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="mine"):
+        claygrad.testing.assert_allclose([1.0, 2.0], [1.0, 3.0], msg="mine")
+    with pytest.warns(FutureWarning):
+        claygrad.testing.assert_allclose(claygrad.tensor([1, 2]), claygrad.tensor([1.0, 2.0]))

@@ -27,6 +27,21 @@ _scaled_mm = refusing_function("torch._scaled_mm")
 _grouped_mm = refusing_function("torch._grouped_mm")
 
 
+class qscheme:
+    """How a quantized tensor was made; claygrad has none, only the names."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+
+for _name in ("per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric "
+              "per_channel_affine_float_qparams").split():
+    globals()[_name] = qscheme(_name)
+
+
 def _assert(condition: Any, message: str) -> Any:
     """An assertion that a trace may see."""
     if type(condition) is not Tensor and claygrad.overrides.has_torch_function((condition,)):

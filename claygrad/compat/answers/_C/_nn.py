@@ -12,6 +12,10 @@ from claygrad.core.dispatch.call import into
 for _name in ("adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d elu_ gelu linear leaky_relu_ hardtanh_ "
               "pad one_hot scaled_dot_product_attention softplus softshrink").split():
     globals()[_name] = getattr(F, _name)
+# ... and those that are operators of the same arguments
+for _name in ("col2im glu hardsigmoid hardsigmoid_ hardswish hardswish_ hardtanh im2col leaky_relu "
+              "max_pool2d_with_indices max_unpool2d mish mish_ relu6 relu6_ silu silu_").split():
+    globals()[_name] = getattr(claygrad.ops.aten, _name)
 
 
 def _padding(mode: str, dims: int) -> Any:
