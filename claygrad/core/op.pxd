@@ -78,10 +78,9 @@ cdef enum:
     FAMILY_COMPARE = 3
 
 ctypedef object (*vectorcall_t)(object self, PyObject** args, size_t nargsf, PyObject* kwnames)
-# Computes a result natively into `target` (None: into new memory); None when it does not apply.
-ctypedef Layout (*fast_t)(Op op, PyObject** slots, Layout target)
-# The same for several results: their layouts in a list.
-ctypedef list (*many_t)(Op op, PyObject** slots)
+# Computes a result natively into `target` (None: into new memory). Returns its layout, of several results a list of them; None when it
+# does not apply.
+ctypedef object (*fast_t)(Op op, PyObject** slots, Layout target)
 # The native form of a composite; None: does not apply.
 ctypedef object (*composite_slots_t)(Op op, PyObject** slots)
 # A native derivative rule, for a backward that is not recorded; None: does not apply.
@@ -136,7 +135,6 @@ cdef class Signature:
 
 cdef class Native(Signature):
     cdef fast_t fast
-    cdef many_t many
     cdef composite_slots_t composite
     cdef void* form               # behind one of those, the native form that takes checked arguments,
     cdef void* takes              # and what is checked: Note [The guard] in core/dispatch/guard.pxd

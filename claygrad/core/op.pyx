@@ -414,7 +414,7 @@ cdef _copy_signature(Signature op, Signature twin):
 
 
 cdef _copy_native(Native op, Native twin):
-    twin.fast, twin.many, twin.composite, twin.parts = op.fast, op.many, op.composite, op.parts
+    twin.fast, twin.composite, twin.parts = op.fast, op.composite, op.parts
     twin.form, twin.takes, twin.fast_any = op.form, op.takes, op.fast_any
     twin.kernels, twin.number_kernels, twin.family = op.kernels, op.number_kernels, op.family
     twin.own_fast, twin.checks_dtypes, twin.variants, twin.variant_at = op.own_fast, op.checks_dtypes, op.variants, op.variant_at

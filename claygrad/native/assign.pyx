@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from claygrad.native cimport scatter
 from claygrad.native cimport rearrange as moves
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
@@ -16,7 +16,7 @@ from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fr
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
@@ -323,11 +323,11 @@ cdef Layout _blocks(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("zero", _zero).ready = _anywhere
-offer("copy", _copy).ready = _anywhere
-offer("gather", _gather)
-offer("scatter_add", _scatter_add)
-offer("clone", _clone)
-offer("fill", _fill).ready = _anywhere
-offer("joined", _joined)
-offer("blocks", _blocks)
+offer_slots("zero", <fast_t>_zero).ready = _anywhere
+offer_slots("copy", <fast_t>_copy).ready = _anywhere
+offer_slots("gather", <fast_t>_gather)
+offer_slots("scatter_add", <fast_t>_scatter_add)
+offer_slots("clone", <fast_t>_clone)
+offer_slots("fill", <fast_t>_fill).ready = _anywhere
+offer_slots("joined", <fast_t>_joined)
+offer_slots("blocks", <fast_t>_blocks)

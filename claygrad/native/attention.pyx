@@ -8,8 +8,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport BOOL
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, by_stride, dense, fresh, fresh_like, fresh_strided, as_contiguous, same_shape, is_broadcast
-from claygrad.core.dispatch.guard cimport Arg, composite_t, is_none, several_t
-from claygrad.core.dispatch.registry cimport offer_composite, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/attention.hpp" namespace "clay" nogil:
     struct Heads:
@@ -155,7 +155,7 @@ cdef object _scaled_dot_product_attention(Op op, ScaledDotProduct* a):
 
 cdef str _HEADS = "query: float strided nonempty 4d, key value: same strided nonempty 4d, "
 
-offer_several("attention", <several_t>_attention, _HEADS + "attn_mask: any strided nonempty 1-4d optional")
-offer_several("attention_backward", <several_t>_attention_back,
+offer("attention", <form_t>_attention, _HEADS + "attn_mask: any strided nonempty 1-4d optional")
+offer("attention_backward", <form_t>_attention_back,
               _HEADS + "attn_mask: any strided nonempty 1-4d optional, grad_output out: same strided nonempty 4d, log_sum: same")
-offer_composite("attention", <composite_t>_scaled_dot_product_attention, _HEADS + "attn_mask: none, enable_gqa: false")
+offer("attention", <form_t>_scaled_dot_product_attention, _HEADS + "attn_mask: none, enable_gqa: false", True)

@@ -5,8 +5,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, gemm, gemm_many
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.dispatch.guard cimport Arg, for_axes, memory, one_t, vector_of
-from claygrad.core.dispatch.registry cimport offer_one
+from claygrad.core.dispatch.guard cimport Arg, for_axes, form_t, memory, vector_of
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "conv/conv.hpp" namespace "clay" nogil:
     struct Convolution:
@@ -236,6 +236,6 @@ cdef Layout _to_weight(Op op, ToWeight* a):
     return out if _filled(TO_WEIGHT, &s, g.dtype.code, x.data(), g.data(), out.data()) else None
 
 
-offer_one("convolution", <one_t>_convolution, "input: float broadcast 3-5d, weight: float same, bias: same optional")
-offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
-offer_one("conv_weight", <one_t>_to_weight, "grad_output: float broadcast 3-5d nonempty, input: float same broadcast")
+offer("convolution", <form_t>_convolution, "input: float broadcast 3-5d, weight: float same, bias: same optional")
+offer("conv_input", <form_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
+offer("conv_weight", <form_t>_to_weight, "grad_output: float broadcast 3-5d nonempty, input: float same broadcast")

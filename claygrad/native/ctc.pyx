@@ -5,8 +5,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport I64, U8, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like
-from claygrad.core.dispatch.guard cimport Arg, int_at, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t, int_at
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct Alignment:
@@ -108,6 +108,6 @@ cdef Layout _align_back(Op op, CtcBackward* a):
     return out if done else None
 
 
-offer_several("ctc_loss", <several_t>_align, "log_probs: float nonempty 3d, targets: int64 1-2d")
-offer_one("ctc_loss_backward", <one_t>_align_back,
+offer("ctc_loss", <form_t>_align, "log_probs: float nonempty 3d, targets: int64 1-2d")
+offer("ctc_loss_backward", <form_t>_align_back,
           "grad_output: float broadcast, log_probs: same nonempty 3d, targets: int64 1-2d, loss log_alpha: same")

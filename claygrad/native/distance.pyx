@@ -8,8 +8,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
-from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
     ctypedef void (*distances_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -205,8 +205,8 @@ cdef Layout _among_back(Op op, AmongBackward* a):
     return result
 
 
-offer_one("cdist", <one_t>_between, "x1: float 2-8d, x2: same 2-8d")
-offer_one("pdist", <one_t>_among, "input: float 2d")
-offer_several("cdist_backward", <several_t>_between_back, "grad_output: float broadcast, x1 x2: same nonempty 2d+, out: same")
-offer_one("cosine_similarity", <one_t>_cosine, "x1: float nonempty 1-16d, x2: same")
-offer_one("pdist_backward", <one_t>_among_back, "grad_output: float broadcast, input: same nonempty 2d, out: same")
+offer("cdist", <form_t>_between, "x1: float 2-8d, x2: same 2-8d")
+offer("pdist", <form_t>_among, "input: float 2d")
+offer("cdist_backward", <form_t>_between_back, "grad_output: float broadcast, x1 x2: same nonempty 2d+, out: same")
+offer("cosine_similarity", <form_t>_cosine, "x1: float nonempty 1-16d, x2: same")
+offer("pdist_backward", <form_t>_among_back, "grad_output: float broadcast, input: same nonempty 2d, out: same")

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, POINTWISE, Op, run_check
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_NONE, FAMILY_UNARY, POINTWISE, Op, fast_t, run_check
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I32, I64, U8, dtype, of_code
 from claygrad.core.data.kernels cimport binary_by_column, binary_by_lines, binary_by_row, binary_fn, unary_fn
 from claygrad.core.data.layout cimport Layout, dense, fresh, fresh_like, fresh_strided, same_shape
@@ -347,9 +347,9 @@ cdef bint _table(Op op, str name, bint found) except -1:
     if op.kind != POINTWISE:
         return False
     if op.family == FAMILY_UNARY:
-        op.fast = _unary
+        op.fast = <fast_t>_unary
     elif op.family == FAMILY_BINARY or op.family == FAMILY_COMPARE:
-        op.fast = _binary
+        op.fast = <fast_t>_binary
     return op.family != FAMILY_NONE
 
 

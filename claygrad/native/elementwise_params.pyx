@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from claygrad.core.op cimport POINTWISE, Op
+from claygrad.core.op cimport POINTWISE, Op, fast_t
 from claygrad.core.data.dtype cimport F32, F64, I32, N_NATIVE, dtype, of_code
 from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
@@ -12,7 +12,7 @@ from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh,
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, is_permuted, uniform
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport PARAMS_TABLE, offer, offer_many, take_loops, offer_table
+from claygrad.core.dispatch.registry cimport PARAMS_TABLE, offer_slots, take_loops, offer_table
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
@@ -208,7 +208,7 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef list _frexp(Op op, PyObject** slots):
+cdef list _frexp(Op op, PyObject** slots, Layout target):
     """frexp(input): mantissas and exponents."""
     cdef Layout x = (<Tensor><object>slots[0]).layout, mantissa, exponent
     if not x.contiguous or x.dtype.code != F32 and x.dtype.code != F64:
@@ -219,10 +219,10 @@ cdef list _frexp(Op op, PyObject** slots):
     return [mantissa, exponent]
 
 
-offer("cast", _cast)
-offer_many("frexp", _frexp)
-offer("glu_halves", _glu).loops = (b"binary", b"glu")
-offer("glu_backward", _glu_backward).loops = (b"gate", b"glu")
+offer_slots("cast", <fast_t>_cast)
+offer_slots("frexp", <fast_t>_frexp)
+offer_slots("glu_halves", <fast_t>_glu).loops = (b"binary", b"glu")
+offer_slots("glu_backward", <fast_t>_glu_backward).loops = (b"gate", b"glu")
 
 
 cdef bint _table(Op op, str kernel, bint found) except -1:
@@ -232,11 +232,11 @@ cdef bint _table(Op op, str kernel, bint found) except -1:
     if found or not take_loops(op, b"shaped", name):
         return False
     if op.kind == POINTWISE:
-        op.fast = _shaped
+        op.fast = <fast_t>_shaped
         return True
     for code in range(N_NATIVE):
         op.number_kernels[code] = find(b"total", name, code)
-    op.fast = _loss
+    op.fast = <fast_t>_loss
     return True
 
 

@@ -6,7 +6,7 @@ whose own paths (native/elementwise.pyx) know contiguous operands of one dtype, 
 from cpython.object cimport PyObject
 from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
 
-from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, POINTWISE, Op, run_check
+from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, POINTWISE, Op, fast_t, run_check
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.dispatch.reference cimport iterated_order
@@ -338,7 +338,7 @@ cdef int cast_apart(cast_fn f, Layout x, Layout out) except -1:
 
 cdef Layout _otherwise(Op op, PyObject** slots, Layout target):
     """The native form of its family, else this one; some parameter values select a variant of the operation."""
-    cdef Layout out = op.own_fast(op, slots, target) if op.own_fast != NULL else None
+    cdef Layout out = <Layout>op.own_fast(op, slots, target) if op.own_fast != NULL else None
     cdef Op other
     if out is None:
         out = run(op, slots, target)
@@ -391,12 +391,12 @@ cdef bint _table(Op op, str kernel, bint has_form) except -1:
         op.variants = variants[1]
     op.without_last = op.info.get("without_last")
     if op.without_last is not None:
-        op.fast, op.fast_any = _sparing, True
+        op.fast, op.fast_any = <fast_t>_sparing, True
     elif op.fast == NULL and op.variants is None:
-        op.fast, op.fast_any = run, True
+        op.fast, op.fast_any = <fast_t>run, True
     elif op.fast == NULL or op.family:
         op.own_fast = op.fast
-        op.fast, op.fast_any = _otherwise, True
+        op.fast, op.fast_any = <fast_t>_otherwise, True
     return True
 
 

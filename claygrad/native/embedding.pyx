@@ -7,8 +7,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find, take_rows
 from claygrad.core.data.layout cimport Layout, check_dims, fresh
-from claygrad.core.dispatch.guard cimport Arg, for_axes, memory, numel_is, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, for_axes, form_t, memory, numel_is
+from claygrad.core.dispatch.registry cimport offer
 
 ctypedef fused real:
     float
@@ -271,12 +271,12 @@ cdef Layout _embedding_back(Op op, EmbeddingBackward* a):
     return out if done else None
 
 
-offer_several("embedding_bag", <several_t>_bagged,
+offer("embedding_bag", <form_t>_bagged,
               "weight: float nonempty 2d, indices offsets: int64 1d, per_sample_weights: same optional, sparse: false")
-offer_one("embedding_bag_backward", <one_t>_bag_back, "grad_output: float broadcast nonempty 2d, indices: int64 1d, "
+offer("embedding_bag_backward", <form_t>_bag_back, "grad_output: float broadcast nonempty 2d, indices: int64 1d, "
           "bags sizes best: int64, per_sample_weights: same optional, scale_grad_by_freq: false")
-offer_one("im2col", <one_t>_unfold, "input: float broadcast 3-4d")
-offer_one("col2im", <one_t>_fold, "input: float broadcast 2-3d")
-offer_one("embedding", <one_t>_embedding, "weight: any nonempty 2d, indices: int64 copied nonempty 0-30d, sparse: false")
-offer_one("embedding_backward", <one_t>_embedding_back,
+offer("im2col", <form_t>_unfold, "input: float broadcast 3-4d")
+offer("col2im", <form_t>_fold, "input: float broadcast 2-3d")
+offer("embedding", <form_t>_embedding, "weight: any nonempty 2d, indices: int64 copied nonempty 0-30d, sparse: false")
+offer("embedding_backward", <form_t>_embedding_back,
           "grad_output: float 1d+, indices: int64 copied nonempty 0-30d, scale_grad_by_freq: false")

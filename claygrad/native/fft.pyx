@@ -4,13 +4,13 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, as_contiguous, new_layout
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 cdef extern from "fft/fft.hpp" namespace "clay" nogil:
     enum FourierKind:
@@ -183,6 +183,6 @@ cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint
     return _transform(_sized(x, shape, not half), TO_HALF if half else COMPLEX, tuple(axes), scale, forward, 0)
 
 
-offer("fft_c2c", _c2c)
-offer("fft_r2c", _r2c)
-offer("fft_c2r", _c2r)
+offer_slots("fft_c2c", <fast_t>_c2c)
+offer_slots("fft_r2c", <fast_t>_r2c)
+offer_slots("fft_c2r", <fast_t>_c2r)

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 from claygrad.core.op cimport Op
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like
-from claygrad.core.dispatch.guard cimport Arg, one_t
-from claygrad.core.dispatch.registry cimport offer_one
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/grid_sample.hpp" namespace "clay" nogil:
     struct GridShape:
@@ -102,7 +102,7 @@ cdef Layout _slope(Op op, GridSlope* a):
     return out if _fill("slope", g.dtype.code, &s, grid.data(), g.data(), x.data(), out.data()) else None
 
 
-offer_one("grid_sampler", <one_t>_sample, "input: float copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")
-offer_one("grid_spread", <one_t>_scatter_to_image,
+offer("grid_sampler", <form_t>_sample, "input: float copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")
+offer("grid_spread", <form_t>_scatter_to_image,
           "grad_output: float copied nonempty, grid: same copied nonempty 4-5d, orders shape: sizes")
-offer_one("grid_slope", <one_t>_slope, "grad_output input: float same copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")
+offer("grid_slope", <form_t>_slope, "grad_output input: float same copied nonempty, grid: same copied nonempty 4-5d, orders: sizes")

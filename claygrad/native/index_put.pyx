@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from claygrad.native.mask cimport Blocks, add_blocks, move_blocks, picked, positions, expanded_copy, where_fn, where_of
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
@@ -15,7 +15,7 @@ from claygrad.native.scatter cimport entries_apart
 from claygrad.native.elementwise cimport is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
@@ -329,5 +329,5 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("index", _index)
-offer("put", _index_put)
+offer_slots("index", <fast_t>_index)
+offer_slots("put", <fast_t>_index_put)

@@ -7,8 +7,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.dispatch.guard cimport Arg, one_t
-from claygrad.core.dispatch.registry cimport offer_one
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/interpolate.hpp" namespace "clay" nogil:
     struct Resampling:
@@ -246,7 +246,7 @@ cdef Layout _upsample_back(Op op, UpsampleBackward* a):
     return None if out is None else _own(out, g)
 
 
-offer_one("upsample", <one_t>_upsample,
+offer("upsample", <form_t>_upsample,
           "input: float nonempty 3-5d, size: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")
-offer_one("upsample_backward", <one_t>_upsample_back,
+offer("upsample_backward", <form_t>_upsample_back,
           "grad_output: float broadcast nonempty 3-5d, shape: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")

@@ -7,8 +7,8 @@ from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
 from claygrad.core.data.kernels cimport find
 from claygrad.native.matmul cimport products
 from claygrad.native.rearrange cimport copied
-from claygrad.core.dispatch.guard cimport Arg, is_none, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
+from claygrad.core.dispatch.registry cimport offer
 
 cdef enum:
     RELEASE = 512                        # elements above which the interpreter lock is released
@@ -653,32 +653,32 @@ cdef Layout _ormqr(Op op, Reflections* given):
                       given.left.value, given.transpose.value)
 
 
-offer_several("linalg.cholesky", <several_t>_cholesky, "input: float strided").loops = (b"linalg", b"cholesky")
-offer_one("linalg.old_cholesky", <one_t>_old_cholesky, "input: float strided").loops = (b"linalg", b"cholesky")
-offer_several("linalg.lu", <several_t>_lu, "A: float strided").loops = (b"linalg", b"lu")
-offer_several("linalg.lu_parts", <several_t>_lu_parts, "A: float strided").loops = (b"linalg", b"lu")
-offer_several("linalg.lu_unpack", <several_t>_lu_unpack, "LU_data: float strided, LU_pivots: int32, unpack_data: true")
-offer_one("linalg.det", <one_t>_det, "A: float strided").loops = (b"linalg", b"det")
-offer_several("linalg.slogdet", <several_t>_slogdet, "A: float strided").loops = (b"linalg", b"slogdet")
-offer_several("linalg.qr", <several_t>_qr, "A: float strided, mode: reduced|complete|r").loops = (b"linalg", b"qr")
-offer_several("linalg.singular", <several_t>_singular, "A: float strided, driver: none").loops = (b"linalg", b"singular")
-offer_one("linalg.pinv", <one_t>_pinv,
+offer("linalg.cholesky", <form_t>_cholesky, "input: float strided").loops = (b"linalg", b"cholesky")
+offer("linalg.old_cholesky", <form_t>_old_cholesky, "input: float strided").loops = (b"linalg", b"cholesky")
+offer("linalg.lu", <form_t>_lu, "A: float strided").loops = (b"linalg", b"lu")
+offer("linalg.lu_parts", <form_t>_lu_parts, "A: float strided").loops = (b"linalg", b"lu")
+offer("linalg.lu_unpack", <form_t>_lu_unpack, "LU_data: float strided, LU_pivots: int32, unpack_data: true")
+offer("linalg.det", <form_t>_det, "A: float strided").loops = (b"linalg", b"det")
+offer("linalg.slogdet", <form_t>_slogdet, "A: float strided").loops = (b"linalg", b"slogdet")
+offer("linalg.qr", <form_t>_qr, "A: float strided, mode: reduced|complete|r").loops = (b"linalg", b"qr")
+offer("linalg.singular", <form_t>_singular, "A: float strided, driver: none").loops = (b"linalg", b"singular")
+offer("linalg.pinv", <form_t>_pinv,
           "input: float strided nonempty 2d+, atol rtol: raw, hermitian: false").loops = (b"linalg", b"singular")
-offer_one("linalg.svdvals", <one_t>_svdvals, "A: float strided, driver: none").loops = (b"linalg", b"singular")
-offer_several("linalg.symmetric", <several_t>_symmetric, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
-offer_one("linalg.eigvalsh", <one_t>_eigvalsh, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
-offer_several("linalg.solve", <several_t>_solve, "A: float strided, B: same strided").loops = (b"linalg", b"solve")
-offer_several("linalg.inverse", <several_t>_inverse, "A: float strided").loops = (b"linalg", b"inverse")
-offer_one("linalg.triangular", <one_t>_triangular, "A: float strided, B: same strided").loops = (b"linalg", b"triangular")
-offer_several("linalg.triangular_pair", <several_t>_triangular_pair,
+offer("linalg.svdvals", <form_t>_svdvals, "A: float strided, driver: none").loops = (b"linalg", b"singular")
+offer("linalg.symmetric", <form_t>_symmetric, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
+offer("linalg.eigvalsh", <form_t>_eigvalsh, "input: float strided, UPLO: L|U").loops = (b"linalg", b"symmetric")
+offer("linalg.solve", <form_t>_solve, "A: float strided, B: same strided").loops = (b"linalg", b"solve")
+offer("linalg.inverse", <form_t>_inverse, "A: float strided").loops = (b"linalg", b"inverse")
+offer("linalg.triangular", <form_t>_triangular, "A: float strided, B: same strided").loops = (b"linalg", b"triangular")
+offer("linalg.triangular_pair", <form_t>_triangular_pair,
               "input: float strided, A: same strided").loops = (b"linalg", b"triangular")
-offer_one("linalg.lu_solve", <one_t>_lu_solve,
+offer("linalg.lu_solve", <form_t>_lu_solve,
           "LU: float strided, pivots: int32, B: same strided, left: true").loops = (b"linalg", b"lu_solve")
-offer_one("linalg.cholesky_solve", <one_t>_cholesky_solve,
+offer("linalg.cholesky_solve", <form_t>_cholesky_solve,
           "input: float strided, input2: same strided").loops = (b"linalg", b"cholesky_solve")
-offer_one("linalg.cholesky_inverse", <one_t>_cholesky_inverse, "input: float strided").loops = (b"linalg", b"cholesky_inverse")
-offer_several("linalg.least", <several_t>_least_squares,
+offer("linalg.cholesky_inverse", <form_t>_cholesky_inverse, "input: float strided").loops = (b"linalg", b"cholesky_inverse")
+offer("linalg.least", <form_t>_least_squares,
               "input: float strided, b: same strided, driver: gels|gelsy optional").loops = (b"linalg", b"least_squares")
-offer_several("linalg.geqrf", <several_t>_geqrf, "input: float strided").loops = (b"linalg", b"geqrf")
-offer_one("linalg.householder", <one_t>_householder, "input: float strided, tau: same").loops = (b"linalg", b"reflected")
-offer_one("linalg.ormqr", <one_t>_ormqr, "input: float strided, tau: same, other: same strided").loops = (b"linalg", b"reflected")
+offer("linalg.geqrf", <form_t>_geqrf, "input: float strided").loops = (b"linalg", b"geqrf")
+offer("linalg.householder", <form_t>_householder, "input: float strided, tau: same").loops = (b"linalg", b"reflected")
+offer("linalg.ormqr", <form_t>_ormqr, "input: float strided, tau: same, other: same strided").loops = (b"linalg", b"reflected")

@@ -8,8 +8,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I32, of_code
 from claygrad.native.linalg cimport all_finite
 from claygrad.core.data.layout cimport Layout, fresh, new_layout
-from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 ctypedef fused real:
     float
@@ -196,5 +196,5 @@ cdef Layout _ldl_solve(Op op, LdlSolve* given):
     return out
 
 
-offer_several("ldl", <several_t>_ldl, "input: float strided nonempty 2d+")
-offer_one("ldl_solve", <one_t>_ldl_solve, "LD: float strided nonempty 2d, pivots: int32 1d, B: same strided nonempty 2d")
+offer("ldl", <form_t>_ldl, "input: float strided nonempty 2d+")
+offer("ldl_solve", <form_t>_ldl_solve, "LD: float strided nonempty 2d, pivots: int32 1d, B: same strided nonempty 2d")

@@ -8,8 +8,8 @@ from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.core.data.storage cimport Storage, new_storage
-from claygrad.core.dispatch.guard cimport Arg, memory, numel_is, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t, memory, numel_is
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     struct CrossEntropy:
@@ -438,16 +438,16 @@ cdef Layout _multilabel_back(Op op, MultilabelBackward* a):
 
 cdef str _REDUCTION = ", reduction: none|sum|mean"
 
-offer_one("nll_loss", <one_t>_nll, "input: float, target: int64, weight: same optional" + _REDUCTION)
-offer_one("nll_loss_backward", <one_t>_nll_back,
+offer("nll_loss", <form_t>_nll, "input: float, target: int64, weight: same optional" + _REDUCTION)
+offer("nll_loss_backward", <form_t>_nll_back,
           "grad_output: float broadcast, target: int64, weight: same optional, shape: sizes" + _REDUCTION)
-offer_several("cross_entropy", <several_t>_cross_entropy, "input: float 2d, target: int64" + _REDUCTION)
-offer_one("cross_entropy_backward", <one_t>_cross_entropy_back,
+offer("cross_entropy", <form_t>_cross_entropy, "input: float 2d, target: int64" + _REDUCTION)
+offer("cross_entropy_backward", <form_t>_cross_entropy_back,
           "grad_output: float broadcast, input: same 2d, target: int64, kept: same" + _REDUCTION)
-offer_one("binary_cross_entropy", <one_t>_binary_cross_entropy, "input: float nonempty, target: same, weight: none" + _REDUCTION)
-offer_one("multi_margin_loss", <one_t>_multi_margin, "input: float nonempty, target: int64 0-1d, weight: same optional" + _REDUCTION)
-offer_one("multi_margin_loss_backward", <one_t>_multi_margin_back,
+offer("binary_cross_entropy", <form_t>_binary_cross_entropy, "input: float nonempty, target: same, weight: none" + _REDUCTION)
+offer("multi_margin_loss", <form_t>_multi_margin, "input: float nonempty, target: int64 0-1d, weight: same optional" + _REDUCTION)
+offer("multi_margin_loss_backward", <form_t>_multi_margin_back,
           "grad_output: float broadcast, input: same nonempty, target: int64, weight: same optional" + _REDUCTION)
-offer_one("multilabel_margin_loss", <one_t>_multilabel, "input: float nonempty, target: int64" + _REDUCTION)
-offer_one("multilabel_margin_loss_backward", <one_t>_multilabel_back,
+offer("multilabel_margin_loss", <form_t>_multilabel, "input: float nonempty, target: int64" + _REDUCTION)
+offer("multilabel_margin_loss_backward", <form_t>_multilabel_back,
           "grad_output: float broadcast, input: same nonempty, target: int64" + _REDUCTION)

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
@@ -15,7 +15,7 @@ from claygrad.native.rearrange cimport copied, has_default_strides, some
 from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     int64_t stretches(int64_t n) noexcept
@@ -328,11 +328,11 @@ cdef Layout _put(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("masked_select", _masked_select)
-offer("masked_scatter", _masked_scatter)
-offer("masked_fill", _masked_fill)
-offer("where", _where)
-offer("nonzero", _nonzero)
-offer("nonzero_static", _nonzero_static)
-offer("take", _take)
-offer("put_flat", _put)
+offer_slots("masked_select", <fast_t>_masked_select)
+offer_slots("masked_scatter", <fast_t>_masked_scatter)
+offer_slots("masked_fill", <fast_t>_masked_fill)
+offer_slots("where", <fast_t>_where)
+offer_slots("nonzero", <fast_t>_nonzero)
+offer_slots("nonzero_static", <fast_t>_nonzero_static)
+offer_slots("take", <fast_t>_take)
+offer_slots("put_flat", <fast_t>_put)

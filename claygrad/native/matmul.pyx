@@ -6,14 +6,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport BF16, C64, C128, F32, F64, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half, wide_half
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
 
@@ -443,12 +443,12 @@ cdef int _rules_of_addmm(Op op) except -1:
     return 0
 
 
-offer("mm", _mm).ready = _rules_of_mm
-offer("addmm", _addmm).ready = _rules_of_addmm
-offer("bmm", _bmm)
-offer("mv", _mv)
-offer("dot", _dot)
-offer("addmv", _addmv)
-offer("baddbmm", _baddbmm)
-offer("addbmm", _addbmm)
-offer("addr", _addr)
+offer_slots("mm", <fast_t>_mm).ready = _rules_of_mm
+offer_slots("addmm", <fast_t>_addmm).ready = _rules_of_addmm
+offer_slots("bmm", <fast_t>_bmm)
+offer_slots("mv", <fast_t>_mv)
+offer_slots("dot", <fast_t>_dot)
+offer_slots("addmv", <fast_t>_addmv)
+offer_slots("baddbmm", <fast_t>_baddbmm)
+offer_slots("addbmm", <fast_t>_addbmm)
+offer_slots("addr", <fast_t>_addr)

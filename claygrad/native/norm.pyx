@@ -9,9 +9,9 @@ from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
 from claygrad.native.rearrange cimport in_format_of
 from claygrad.core.dispatch.convert_half cimport cast_half
-from claygrad.core.dispatch.guard cimport Arg, memory, numel_is, several_t, vector_of
+from claygrad.core.dispatch.guard cimport Arg, form_t, memory, numel_is, vector_of
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_several
+from claygrad.core.dispatch.registry cimport offer
 
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
@@ -367,16 +367,16 @@ cdef list _batch_back(Op op, BatchNormBackward* a):
     return out
 
 
-offer_several("layer_norm", <several_t>_layer, "input: float copied nonempty, normalized_shape: sizes, weight bias: same optional")
-offer_several("layer_norm_backward", <several_t>_layer_back,
+offer("layer_norm", <form_t>_layer, "input: float copied nonempty, normalized_shape: sizes, weight bias: same optional")
+offer("layer_norm_backward", <form_t>_layer_back,
               "grad_out input: float same copied nonempty, normalized_shape: sizes, mean rstd: same copied, weight: same optional")
-offer_several("rms_norm", <several_t>_root, "input: any copied nonempty, normalized_shape: sizes, weight: any optional")
-offer_several("rms_norm_backward", <several_t>_root_back,
+offer("rms_norm", <form_t>_root, "input: any copied nonempty, normalized_shape: sizes, weight: any optional")
+offer("rms_norm_backward", <form_t>_root_back,
               "grad_out input: float same copied nonempty, normalized_shape: sizes, rstd: same copied, weight: same optional")
-offer_several("group_norm", <several_t>_group, "input: float copied nonempty, weight bias: same optional")
-offer_several("group_norm_backward", <several_t>_group_back,
+offer("group_norm", <form_t>_group, "input: float copied nonempty, weight bias: same optional")
+offer("group_norm_backward", <form_t>_group_back,
               "grad_out input: float same copied nonempty, mean rstd: same copied, weight: same optional")
-offer_several("batch_norm", <several_t>_batch,
+offer("batch_norm", <form_t>_batch,
               "input: any copied nonempty 2d+, weight bias running_mean running_var: any optional")
-offer_several("batch_norm_backward", <several_t>_batch_back,
+offer("batch_norm_backward", <form_t>_batch_back,
               "grad_out: any copied nonempty 2d+, input: same copied nonempty 2d+, mean rstd: any copied, weight: any optional")

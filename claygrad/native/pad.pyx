@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
@@ -10,7 +10,7 @@ from claygrad.core.data.layout cimport Layout, channels_last, strictly_row_major
 from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, has_default_strides, some
 from claygrad.native.view cimport sizes_of
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 cdef extern from "copy/pad.hpp" namespace "clay" nogil:
     enum PadMode:
@@ -292,10 +292,10 @@ cdef Layout _reshaped(Layout v, int ndim, const int64_t* shape):
     return new_layout(v.storage, v.dtype, ndim, shape, strides, 0)
 
 
-offer("repeat", _repeat)
-offer("constant_pad", _constant_pad)
-offer("bent_pad", _reflected)
-offer("bent_back", _reflected_backward)
-offer("pixel_shuffle", _pixels)
-offer("pixel_unshuffle", _pixels)
-offer("channel_shuffle", _channels)
+offer_slots("repeat", <fast_t>_repeat)
+offer_slots("constant_pad", <fast_t>_constant_pad)
+offer_slots("bent_pad", <fast_t>_reflected)
+offer_slots("bent_back", <fast_t>_reflected_backward)
+offer_slots("pixel_shuffle", <fast_t>_pixels)
+offer_slots("pixel_unshuffle", <fast_t>_pixels)
+offer_slots("channel_shuffle", <fast_t>_channels)

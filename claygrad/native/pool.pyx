@@ -6,8 +6,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, fresh, same_shape
-from claygrad.core.dispatch.guard cimport Arg, for_axes, is_none, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, for_axes, form_t, is_none
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/pool.hpp" namespace "clay" nogil:
     struct Pooling:
@@ -385,13 +385,13 @@ cdef Layout _put_at(Op op, MaxUnpool* a):
     return _pooled("put", x, &s, x.ndim, shape, <int64_t*>indices.data())
 
 
-offer_one("max_pool", <one_t>_max, "input: float, kernel: sizes")
-offer_several("max_pool_with_indices", <several_t>_max_at, "input: float, kernel: sizes")
-offer_one("max_pool_backward", <one_t>_max_back, "grad_output: float broadcast, indices: int64, shape: sizes")
-offer_one("avg_pool", <one_t>_mean, "input: float, kernel: sizes")
-offer_one("avg_pool_backward", <one_t>_mean_back, "grad_output: float broadcast, shape kernel: sizes")
-offer_one("adaptive_avg_pool", <one_t>_shared_mean, "input: float, size: sizes")
-offer_several("adaptive_max_pool", <several_t>_shared_max, "input: float, size: sizes")
-offer_one("adaptive_avg_pool_backward", <one_t>_shared_mean_back, "grad_output: float broadcast, shape: sizes")
-offer_several("fractional_max_pool", <several_t>_fractional, "input: float, kernel size: sizes, samples: float same 3d")
-offer_one("max_unpool", <one_t>_put_at, "input: float nonempty, indices: int64, size: sizes")
+offer("max_pool", <form_t>_max, "input: float, kernel: sizes")
+offer("max_pool_with_indices", <form_t>_max_at, "input: float, kernel: sizes")
+offer("max_pool_backward", <form_t>_max_back, "grad_output: float broadcast, indices: int64, shape: sizes")
+offer("avg_pool", <form_t>_mean, "input: float, kernel: sizes")
+offer("avg_pool_backward", <form_t>_mean_back, "grad_output: float broadcast, shape kernel: sizes")
+offer("adaptive_avg_pool", <form_t>_shared_mean, "input: float, size: sizes")
+offer("adaptive_max_pool", <form_t>_shared_max, "input: float, size: sizes")
+offer("adaptive_avg_pool_backward", <form_t>_shared_mean_back, "grad_output: float broadcast, shape: sizes")
+offer("fractional_max_pool", <form_t>_fractional, "input: float, kernel size: sizes, samples: float same 3d")
+offer("max_unpool", <form_t>_put_at, "input: float nonempty, indices: int64, size: sizes")

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
 from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, new_layout, same_shape,
@@ -11,7 +11,7 @@ from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fr
 from claygrad.native.view cimport axis_of, narrowed, on_diagonal, sizes_of
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,
@@ -451,18 +451,18 @@ cdef Layout _triangle(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer("flip", _flip)
-offer("rot90", _rot90)
-offer("roll", _roll)
-offer("select_backward", _select_backward)
-offer("slice_backward", _slice_backward)
-offer("diagonal_backward", _diagonal_backward)
-offer("select_scatter", _select_scatter)
-offer("slice_scatter", _slice_scatter)
-offer("diagonal_scatter", _diagonal_scatter)
-offer("lay_over", _lay_over)
-offer("diag_embed", _diag_embed)
-offer("diagonal_copy", _diagonal_copy)
-offer("named_copy", _named_copy)
-offer("triu", _triangle)
-offer("tril", _triangle)
+offer_slots("flip", <fast_t>_flip)
+offer_slots("rot90", <fast_t>_rot90)
+offer_slots("roll", <fast_t>_roll)
+offer_slots("select_backward", <fast_t>_select_backward)
+offer_slots("slice_backward", <fast_t>_slice_backward)
+offer_slots("diagonal_backward", <fast_t>_diagonal_backward)
+offer_slots("select_scatter", <fast_t>_select_scatter)
+offer_slots("slice_scatter", <fast_t>_slice_scatter)
+offer_slots("diagonal_scatter", <fast_t>_diagonal_scatter)
+offer_slots("lay_over", <fast_t>_lay_over)
+offer_slots("diag_embed", <fast_t>_diag_embed)
+offer_slots("diagonal_copy", <fast_t>_diagonal_copy)
+offer_slots("named_copy", <fast_t>_named_copy)
+offer_slots("triu", <fast_t>_triangle)
+offer_slots("tril", <fast_t>_triangle)

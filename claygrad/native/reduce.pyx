@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op
+from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SUM, REDUCTION, Op, fast_t
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.data.kernels cimport ReduceInput, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
@@ -13,7 +13,7 @@ from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.view cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
-from claygrad.core.dispatch.registry cimport REDUCE_TABLE, offer_many, take_loops, offer_table
+from claygrad.core.dispatch.registry cimport REDUCE_TABLE, offer_slots, take_loops, offer_table
 
 cdef enum:
     RELEASE = 16384
@@ -335,7 +335,7 @@ cdef Layout _sum_back(PyObject** args):
     return new_layout(g.storage, g.dtype, ndim, dims, steps, g.offset)
 
 
-cdef list _both(Op op, PyObject** slots):
+cdef list _both(Op op, PyObject** slots, Layout target):
     """aminmax(input, dim, keepdim)"""
     cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef bint keep = <object>slots[2] is True
@@ -421,7 +421,7 @@ cdef int _loops_of_both(Op op) except -1:
     return 0
 
 
-offer_many("both", _both).ready = _loops_of_both
+offer_slots("both", <fast_t>_both).ready = _loops_of_both
 
 
 cdef bint _table(Op op, str kernel, bint found) except -1:
@@ -433,7 +433,7 @@ cdef bint _table(Op op, str kernel, bint found) except -1:
     if op.kind == REDUCTION:
         if not take_loops(op, b"reduce", name):
             return False
-        op.fast = _reduce
+        op.fast = <fast_t>_reduce
         name = b"sum" if kernel == "nansum" or kernel == "count" else name
         for code in range(N_NATIVE):                     # kernels for the results, if there are several groups of axes
             op.number_kernels[code] = find(b"reduce", name, code if op.promote != PROMOTE_BOOL else BOOL)
@@ -446,9 +446,9 @@ cdef bint _table(Op op, str kernel, bint found) except -1:
         if kernel == "sum":
             op.fast_rules[0] = _sum_back
     elif take_loops(op, b"rows", name) or take_loops(op, b"rows2", name):
-        op.fast = _rows if find(b"rows", name, F32) != NULL else _rows2
+        op.fast = <fast_t>_rows if find(b"rows", name, F32) != NULL else <fast_t>_rows2
         for code in (F32, F64):
-            op.number_kernels[<int>code] = find(b"rows" if op.fast == _rows else b"rows2", name + b"_columns", code)
+            op.number_kernels[<int>code] = find(b"rows" if op.fast == <fast_t>_rows else b"rows2", name + b"_columns", code)
     else:
         return False
     return True

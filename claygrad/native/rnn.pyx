@@ -8,8 +8,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, dtype
 from claygrad.core.data.kernels cimport Across, find, gemm, gemm_across
 from claygrad.core.data.layout cimport Layout, fresh
-from claygrad.core.dispatch.guard cimport Arg, several_t
-from claygrad.core.dispatch.registry cimport offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "nn/rnn.hpp" namespace "clay" nogil:
     struct Sequence:
@@ -319,9 +319,9 @@ cdef list _lstm_back(Op op, LstmLayerBackward* a):
 cdef str _LAYER = "input hx: float same copied 2d, w_ih w_hh: same copied, b_ih b_hh: same copied optional"
 cdef str _BACK = "g_out g_h: same copied optional, out w_ih w_hh: same copied, input hx: float same copied 2d"
 
-offer_several("rnn_layer", <several_t>_rnn, _LAYER)
-offer_several("rnn_layer_backward", <several_t>_rnn_back, _BACK)
-offer_several("gru_layer", <several_t>_gru, _LAYER)
-offer_several("gru_layer_backward", <several_t>_gru_back, _BACK + ", kept: same copied")
-offer_several("lstm_layer", <several_t>_lstm, _LAYER + ", cx: same copied, w_hr: none")
-offer_several("lstm_layer_backward", <several_t>_lstm_back, _BACK + ", g_c: same copied optional, gates cells cx: same copied, w_hr: none")
+offer("rnn_layer", <form_t>_rnn, _LAYER)
+offer("rnn_layer_backward", <form_t>_rnn_back, _BACK)
+offer("gru_layer", <form_t>_gru, _LAYER)
+offer("gru_layer_backward", <form_t>_gru_back, _BACK + ", kept: same copied")
+offer("lstm_layer", <form_t>_lstm, _LAYER + ", cx: same copied, w_hr: none")
+offer("lstm_layer_backward", <form_t>_lstm_back, _BACK + ", g_c: same copied optional, gates cells cx: same copied, w_hr: none")

@@ -5,14 +5,14 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
 from claygrad.native.mask cimport Blocks, move_blocks
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport Layout, fresh, as_contiguous, new_layout
 from claygrad.native.rearrange cimport copied, has_default_strides, some
 from claygrad.native.view cimport axis_of
-from claygrad.core.dispatch.registry cimport offer
+from claygrad.core.dispatch.registry cimport offer_slots
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:
@@ -353,10 +353,10 @@ cdef Layout _index_reduce(Op op, PyObject** slots, Layout target):
     return _reduced(out, &p, index, source, <object>slots[4], <object>slots[5] is not False)
 
 
-offer("scatter", _scatter)
-offer("scatter_reduce", _scatter_reduce)
-offer("index_select", _index_select)
-offer("index_add", _index_add)
-offer("index_copy", _index_copy)
-offer("index_fill", _index_fill)
-offer("index_reduce", _index_reduce)
+offer_slots("scatter", <fast_t>_scatter)
+offer_slots("scatter_reduce", <fast_t>_scatter_reduce)
+offer_slots("index_select", <fast_t>_index_select)
+offer_slots("index_add", <fast_t>_index_add)
+offer_slots("index_copy", <fast_t>_index_copy)
+offer_slots("index_fill", <fast_t>_index_fill)
+offer_slots("index_reduce", <fast_t>_index_reduce)

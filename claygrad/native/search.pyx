@@ -10,8 +10,8 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh, as_contiguous
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.guard cimport Arg, is_none, memory, numel_is, one_t
-from claygrad.core.dispatch.registry cimport offer_one
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none, memory, numel_is
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint cross_lines(int, const void*, const void*, void*, int64_t, int64_t) noexcept
@@ -211,11 +211,11 @@ cdef Layout _histogram(Op op, Histogram* a):
     return out
 
 
-offer_one("searchsorted", <one_t>_searchsorted,
+offer("searchsorted", <form_t>_searchsorted,
           "sorted_sequence: any 1d+, input: same, out_int32: false, side: left|right optional, sorter: none")
-offer_one("bucketize", <one_t>_bucketize, "input: any, boundaries: same 1d, out_int32: false")
-offer_one("one_hot", <one_t>_one_hot, "input: int64 copied nonempty 0-62d")
-offer_one("trace", <one_t>_trace, "input: float int64 strided nonempty 2d")
-offer_one("cross", <one_t>_cross, "input: float strided nonempty 1d+, other: same strided nonempty")
-offer_one("histc", <one_t>_histc, "input: float copied nonempty, min max: float")
-offer_one("histogram", <one_t>_histogram, "input: float copied nonempty 2d, weight: same copied nonempty optional")
+offer("bucketize", <form_t>_bucketize, "input: any, boundaries: same 1d, out_int32: false")
+offer("one_hot", <form_t>_one_hot, "input: int64 copied nonempty 0-62d")
+offer("trace", <form_t>_trace, "input: float int64 strided nonempty 2d")
+offer("cross", <form_t>_cross, "input: float strided nonempty 1d+, other: same strided nonempty")
+offer("histc", <form_t>_histc, "input: float copied nonempty, min max: float")
+offer("histogram", <form_t>_histogram, "input: float copied nonempty 2d, weight: same copied nonempty optional")

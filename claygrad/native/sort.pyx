@@ -9,8 +9,8 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, strictly_row_major, fresh, fresh_like, as_contiguous, new_layout
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
-from claygrad.core.dispatch.guard cimport Arg, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
@@ -342,20 +342,20 @@ cdef list _running_extreme(Op op, Running* a):
     return [values, indices]
 
 
-offer_one("argmax", <one_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"max")
-offer_one("argmin", <one_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"min")
-offer_several("max_along", <several_t>_extreme, "input: kernel strided").loops = (b"extreme", b"max")
-offer_several("min_along", <several_t>_extreme, "input: kernel strided").loops = (b"extreme", b"min")
-offer_several("kth", <several_t>_kth, "input: any strided")
-offer_one("median", <one_t>_median_of_all, "input: any strided nonempty")
-offer_several("median_along", <several_t>_median, "input: any strided")
-offer_several("mode", <several_t>_mode, "input: any strided")
-offer_several("topk", <several_t>_topk, "input: any strided")
-offer_several("sort", <several_t>_sort, "input: any strided")
-offer_one("argsort", <one_t>_argsort, "input: any strided")
-offer_one("placed", <one_t>_placed, "grad: float copied nonempty, indices: int64, size: sizes")
-offer_one("running_sum", <one_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"sum")
-offer_one("running_prod", <one_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"prod")
-offer_one("running_logs", <one_t>_running_logs, "input: kernel").loops = (b"scan", b"logcumsumexp")
-offer_several("running_max", <several_t>_running_extreme, "input: kernel").loops = (b"scan", b"max")
-offer_several("running_min", <several_t>_running_extreme, "input: kernel").loops = (b"scan", b"min")
+offer("argmax", <form_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"max")
+offer("argmin", <form_t>_where, "input: kernel strided nonempty, dim: raw").loops = (b"extreme", b"min")
+offer("max_along", <form_t>_extreme, "input: kernel strided").loops = (b"extreme", b"max")
+offer("min_along", <form_t>_extreme, "input: kernel strided").loops = (b"extreme", b"min")
+offer("kth", <form_t>_kth, "input: any strided")
+offer("median", <form_t>_median_of_all, "input: any strided nonempty")
+offer("median_along", <form_t>_median, "input: any strided")
+offer("mode", <form_t>_mode, "input: any strided")
+offer("topk", <form_t>_topk, "input: any strided")
+offer("sort", <form_t>_sort, "input: any strided")
+offer("argsort", <form_t>_argsort, "input: any strided")
+offer("placed", <form_t>_placed, "grad: float copied nonempty, indices: int64, size: sizes")
+offer("running_sum", <form_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"sum")
+offer("running_prod", <form_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"prod")
+offer("running_logs", <form_t>_running_logs, "input: kernel").loops = (b"scan", b"logcumsumexp")
+offer("running_max", <form_t>_running_extreme, "input: kernel").loops = (b"scan", b"max")
+offer("running_min", <form_t>_running_extreme, "input: kernel").loops = (b"scan", b"min")

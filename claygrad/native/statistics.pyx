@@ -8,8 +8,8 @@ from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
 from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
 from claygrad.native.reduce cimport arranged, reduced, without
-from claygrad.core.dispatch.guard cimport Arg, is_none, one_t, several_t
-from claygrad.core.dispatch.registry cimport offer_one, offer_several, take_loops
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
+from claygrad.core.dispatch.registry cimport offer, take_loops
 
 cdef extern from "nn/norm.hpp" namespace "clay" nogil:
     ctypedef bint (*variance_fn)(const void*, void*, void*, int64_t, int64_t, int64_t, double) noexcept nogil
@@ -241,10 +241,10 @@ cdef int _loops_of_sums(Op op) except -1:
     return 0
 
 
-offer_several("moments", <several_t>_moments, "input: kernel strided, dim: raw, correction: float").loops = (b"variance", b"variance")
-offer_one("variance", <one_t>_variance, "input: kernel strided, dim: raw, correction: float").loops = (b"variance", b"variance")
-offer_one("vector_norm", <one_t>_norm, "input: float strided, ord: float, dim: raw")
-offer_one("dist", <one_t>_distance, "input: float nonempty, other: same, p: float")
-offer_one("renorm", <one_t>_renorm, "input: float 2d+, p maxnorm: float")
-offer_one("logsumexp", <one_t>_log_sums, "input: kernel strided, dim: raw").ready = _loops_of_sums
-offer_one("logsumexp_slope", <one_t>_log_slope, "grad: kernel copied, input total: same nonempty").loops = (b"scan", b"logsumexp_slope")
+offer("moments", <form_t>_moments, "input: kernel strided, dim: raw, correction: float").loops = (b"variance", b"variance")
+offer("variance", <form_t>_variance, "input: kernel strided, dim: raw, correction: float").loops = (b"variance", b"variance")
+offer("vector_norm", <form_t>_norm, "input: float strided, ord: float, dim: raw")
+offer("dist", <form_t>_distance, "input: float nonempty, other: same, p: float")
+offer("renorm", <form_t>_renorm, "input: float 2d+, p maxnorm: float")
+offer("logsumexp", <form_t>_log_sums, "input: kernel strided, dim: raw").ready = _loops_of_sums
+offer("logsumexp_slope", <form_t>_log_slope, "grad: kernel copied, input total: same nonempty").loops = (b"scan", b"logsumexp_slope")

@@ -6,8 +6,8 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64, of_code
 from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.native.reduce cimport arranged
-from claygrad.core.dispatch.guard cimport Arg, several_t
-from claygrad.core.dispatch.registry cimport offer_several
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
     enum Choice "clay::Choice":
@@ -90,5 +90,5 @@ cdef list _neighbours(Op op, Consecutive* a):
     return _distinct(<Layout>a.input.layout, False, a.return_inverse.value)
 
 
-offer_several("distinct", <several_t>_unique, "input: float int64 strided nonempty")
-offer_several("distinct_neighbours", <several_t>_neighbours, "input: float int64 strided nonempty, dim: none")
+offer("distinct", <form_t>_unique, "input: float int64 strided nonempty")
+offer("distinct_neighbours", <form_t>_neighbours, "input: float int64 strided nonempty, dim: none")

@@ -2,11 +2,11 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.layout cimport Layout, new_layout
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
+from claygrad.core.dispatch.registry cimport offer_slots, offer_composite_slots
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
@@ -448,20 +448,20 @@ cdef int _rules_of_view(Op op) except -1:
     return 0
 
 
-offer("t", _t).ready = _rules_of_t
-offer("transpose", _transpose).ready = _rules_of_transpose
-offer("unsqueeze", _unsqueeze)
-offer("view", _view).ready = _rules_of_view
-offer("permute", _permute)
-offer("squeeze", _squeeze)
-offer("expand", _expand)
-offer("select", _select)
-offer("slice", _slice)
-offer("narrow", _narrow)
-offer("diagonal", _diagonal)
-offer("as_strided", _as_strided)
-offer("unfold", _unfold)
-offer("as_complex", _as_complex)
+offer_slots("t", <fast_t>_t).ready = _rules_of_t
+offer_slots("transpose", <fast_t>_transpose).ready = _rules_of_transpose
+offer_slots("unsqueeze", <fast_t>_unsqueeze)
+offer_slots("view", <fast_t>_view).ready = _rules_of_view
+offer_slots("permute", <fast_t>_permute)
+offer_slots("squeeze", <fast_t>_squeeze)
+offer_slots("expand", <fast_t>_expand)
+offer_slots("select", <fast_t>_select)
+offer_slots("slice", <fast_t>_slice)
+offer_slots("narrow", <fast_t>_narrow)
+offer_slots("diagonal", <fast_t>_diagonal)
+offer_slots("as_strided", <fast_t>_as_strided)
+offer_slots("unfold", <fast_t>_unfold)
+offer_slots("as_complex", <fast_t>_as_complex)
 offer_composite_slots("split_evenly", _split_evenly)
 offer_composite_slots("split_with_sizes", _split_with_sizes)
 offer_composite_slots("unbind", _unbind)

@@ -19,23 +19,23 @@ from tests.ops.factory import Build
 
 NATIVE = Path(__file__).parents[2] / "claygrad" / "native"
 TEXTS = {path.stem: path.read_text() for path in sorted(NATIVE.glob("*.pyx"))}
-OFFER = re.compile(r'offer_(one|several|composite)\("([\w.]+)",\s*<\w+>(\w+),')
+OFFER = re.compile(r'^offer\("([\w.]+)",\s*<form_t>(\w+),(.*?)\)(?:\.\w+ = .*)?$', re.MULTILINE | re.DOTALL)
 
 
 def members(text: str, struct: str) -> list[str]:
     found = re.search(rf"^cdef struct {struct}:\n    Arg (.*(?:\n        .*)*)", text, re.MULTILINE)
     assert found, struct
-    return [name.strip().rstrip("_") for name in found[1].split(",")]
+    return [name.strip().rstrip("_") for name in found[1].removeprefix("target, ").split(",")]
 
 
 def taken() -> dict[tuple[bool, str], list[str]]:
     """Guarded native forms, whether of a composite and by name, with the names of their arguments."""
     out = {}
     for text in TEXTS.values():
-        for kind, name, function in OFFER.findall(text):
+        for name, function, takes in OFFER.findall(text):
             struct = re.search(rf"^cdef \w+ {function}\(Op op, (\w+)\* \w+\)", text, re.MULTILINE)
             assert struct, f"{function} does not name its arguments"
-            out[kind == "composite", name] = members(text, struct[1])
+            out[takes.endswith(", True"), name] = members(text, struct[1])
     return out
 
 
@@ -67,7 +67,7 @@ LEFT = {r"slots\[": 645, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<obj
 @pytest.mark.parametrize("what", LEFT)
 def test_what_is_checked_by_hand_becomes_less(what):
     count = sum(len(re.findall(what, text)) for text in TEXTS.values())
-    assert count <= LEFT[what], f"{count} times {what} in native/: say what is taken beside offer_one() instead"
+    assert count <= LEFT[what], f"{count} times {what} in native/: say what is taken beside offer() instead"
 
 
 # --- one argument at a time is another ----------------------------------------------------------------------------------------

@@ -238,10 +238,6 @@ cdef inline object compute(Op op, PyObject** slots, bint native):
         result = op.fast(op, slots, None)
         if result is not None:
             return result
-    elif native and op.many != NULL:
-        result = op.many(op, slots)
-        if result is not None:
-            return result
     return _otherwise(op, slots, native)
 
 
@@ -256,7 +252,7 @@ cdef object _otherwise(Op op, PyObject** slots, bint native):
     where = check_call(op, slots, &code)             # torch's errors, before anything is cast
     if where is not None:
         return off_cpu(op, slots, code, where)
-    if native and (op.fast != NULL or op.many != NULL):
+    if native and op.fast != NULL:
         result = converted(op, slots)
     return reference(op, slots, code) if result is None else result
 
@@ -466,7 +462,7 @@ cdef object call_view(Op op, PyObject** slots):
     if op.kind == MULTI_VIEW:
         return _call_multi(op, slots)
     if op.fast != NULL and not (_unusual[0] & OFF_CPU and any_off_cpu(slots, op.n_params)):
-        layout = op.fast(op, slots, None)
+        layout = <Layout>op.fast(op, slots, None)
     if layout is None:
         geometry = call_declared(op, [<object>slots[i] for i in range(op.n_params)], 0)
         layout = restride(t, geometry[0], geometry[1], geometry[2])
@@ -610,7 +606,7 @@ cdef object call_inplace(Op op, PyObject** slots):
     elif native and op.fast != NULL and (target.contiguous or op.fast_any) and op.promote != PROMOTE_BOOL \
             and not (op.n_tensors > 1 and _reads_target(op, t, slots)):
         target.storage.before_write()
-        out = op.fast(op, slots, target)
+        out = <Layout>op.fast(op, slots, target)
     if out is None:
         if op.fast != NULL:
             _check_overlap(op, t, slots)

@@ -48,5 +48,5 @@ cdef object _by_copies(Op op, PyObject** slots):
             return None
     if not held:
         return None
-    result = op.fast(op, copies, None) if op.fast != NULL else op.many(op, copies)
+    result = op.fast(op, copies, None)
     return by_float(op, copies) if result is None else result

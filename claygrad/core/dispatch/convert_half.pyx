@@ -71,16 +71,17 @@ cdef object by_float(Op op, PyObject** slots):
             t = new_tensor(wide_half((<Tensor><object>slots[i]).layout))
             held.append(t)
             wide[i] = <PyObject*>t
-    several = [op.fast(op, wide, None)] if op.fast != NULL else op.many(op, wide)
-    if several is None:
+    result = op.fast(op, wide, None)
+    if result is None:
         return None
+    several = result if type(result) is list else [result]
     for i in range(len(<list>several)):
         out = (<list>several)[i]
         if out is None or out.dtype.code == F32 and not dense(out):
             return None
         if out.dtype.code == F32:
             (<list>several)[i] = cast_half(out, of_code(half))
-    return several[0] if op.fast != NULL else several
+    return several if type(result) is list else several[0]
 
 
 def recast(array, want):

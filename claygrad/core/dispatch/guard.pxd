@@ -1,6 +1,6 @@
 # Note [The guard]
 # What a native form takes is said beside the line that offers it, a few words for each parameter:
-#     offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
+#     offer("conv_input", <form_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
 # `guard` reads them when the operation is installed, into a table with a row for each parameter. On a call the table is checked once,
 # before the form is entered, and the arguments are handed over unpacked: an Arg for each, under the names of the parameters. The form
 # names them by a struct whose members are the operation's parameters in their order (tests/core/test_guard.py compares the names):
@@ -22,6 +22,8 @@
 #           mean|sum  one of these texts; `value` has its number
 #           none      nothing but None; true, false: nothing but that
 #           raw       as it is, unchecked
+# Target    target    alone, without a colon: the form writes in place. Its struct begins with `Arg target`, whose layout is the
+#                     contiguous memory of the first argument, or NULL for a new result. "target: strided": any memory
 # Several parameters with the same words: "mean rstd: float same". One that not all operations of the form have: "dtype?: none".
 #
 # An argument that does not fit says why (HALF, LAYOUT, OTHER). Where it is a half dtype or a layout alone, dispatch converts it and
@@ -30,7 +32,7 @@
 # Not all forms are guarded. Those that run in a few hundred instructions (elementwise.pyx, elementwise_strided.pyx,
 # elementwise_params.pyx, reduce.pyx, matmul.pyx, view.pyx) check by hand, in the order that is cheapest for them. Forms that write into a
 # target (assign.pyx, mask.pyx, scatter.pyx, index_put.pyx), most composites and some others (pad.pyx, rearrange.pyx, split.pyx, fft.pyx,
-# factory_like.pyx) still do. All these are offered by `offer` and its like, and read the slots of the call; tests/core/test_guard.py
+# factory_like.pyx) still do. All these are offered by `offer_slots` and its like, and read the slots of the call; tests/core/test_guard.py
 # counts what is left of that.
 # None of all these asks for the device: Note [The ladder] in call.pyx.
 from cpython.object cimport PyObject
@@ -58,15 +60,12 @@ cdef struct Arg:
     double real                       # a float
     int64_t ints[MAX_INTS]
 
-ctypedef Layout (*one_t)(Op op, Arg* args)           # the native form of one result, of several, of a composite
-ctypedef list (*several_t)(Op op, Arg* args)
-ctypedef object (*composite_t)(Op op, Arg* args)
+ctypedef object (*form_t)(Op op, Arg* args)          # returns a Layout, a list of them, or what a composite returns; None: does not apply
 
 cdef int guard(Op op, str words) except -1           # read what its native form takes
-cdef Layout guarded_one(Op op, PyObject** slots, Layout target)      # op.fast, op.many and op.composite of those that are guarded
-cdef list guarded_several(Op op, PyObject** slots)
+cdef object guarded(Op op, PyObject** slots, Layout target)          # op.fast and op.composite of those that are guarded
 cdef object guarded_composite(Op op, PyObject** slots)
-cdef int why_not(Op op, PyObject** slots) except -1  # the reasons of all arguments that do not fit
+cdef int why_not(Op op, PyObject** slots) noexcept   # the reasons of all arguments that do not fit
 
 
 cdef inline bint is_none(const Arg* a) noexcept:

@@ -1,13 +1,13 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.dispatch.guard cimport composite_t, one_t, several_t
-from claygrad.core.op cimport Op, fast_t, many_t, composite_slots_t
+from claygrad.core.dispatch.guard cimport form_t
+from claygrad.core.op cimport Op, fast_t, composite_slots_t
 
 # Note [Native forms]
 # A declaration names its native form: kernel= or, of a view, geometry=; native= of a composite. The module of native/ that has
 # it offers it under that name when it is loaded, in one line at the end of its file:
-#     offer_one("conv_input", <one_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
-# and says what it takes (Note [The guard] in guard.pxd); `offer` and its like are for forms that look at the call's slots by themselves.
+#     offer("conv_input", <form_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
+# and says what it takes (Note [The guard] in guard.pxd); `offer_slots` and its like are for forms that look at the call's slots by themselves.
 # `install` looks the name up. A name that nobody offers is an error at the declaration, and so is one offered twice.
 # Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx,
 # elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in their tables (offer_table).
@@ -20,7 +20,6 @@ ctypedef object (*make_t)(PyObject** args, Py_ssize_t n, PyObject* kwnames)
 
 cdef class NativeForm:
     cdef fast_t fast
-    cdef many_t many
     cdef composite_slots_t composite
     cdef make_t make
     cdef tuple loops              # family and name in the kernels' table: they go into op.kernels, by dtype
@@ -29,14 +28,11 @@ cdef class NativeForm:
     cdef str takes
 
 
-cdef NativeForm offer_one(str name, one_t form, str takes)                    # one result
-cdef NativeForm offer_several(str name, several_t form, str takes)
-cdef NativeForm offer_composite(str name, composite_t form, str takes)
-cdef NativeForm offer(str name, fast_t fast)            # one result
-cdef NativeForm offer_many(str name, many_t many)       # several results
-cdef NativeForm offer_composite_slots(str name, composite_slots_t composite)   # for a composite, or a view with several results
+cdef NativeForm offer(str name, form_t form, str takes, bint composite=*)      # composite: of one, or of a view with several results
+cdef NativeForm offer_slots(str name, fast_t fast)
+cdef NativeForm offer_composite_slots(str name, composite_slots_t composite)
 cdef NativeForm offer_factory(str name, make_t make)
-cdef bint take(Op op, str name) except -1        # give an operation the way of this name; whether there is one
+cdef bint take(Op op, str name) except -1        # give an operation the form of this name; whether there is one
 cdef bint take_loops(Op op, bytes family, bytes name)        # into op.kernels, by dtype; whether there are any
 cdef make_t factory(str name) except NULL
 

@@ -1,7 +1,7 @@
 """Native forms by name: the modules of native/ offer theirs when they are loaded, declarations ask for them."""
 cimport cython
-from claygrad.core.dispatch.guard cimport composite_t, guard, guarded_composite, guarded_one, guarded_several, one_t, several_t
-from claygrad.core.op cimport MULTI_VIEW, VIEW, Op, fast_rule_t, fast_t, many_t, composite_slots_t
+from claygrad.core.dispatch.guard cimport form_t, guard, guarded, guarded_composite
+from claygrad.core.op cimport MULTI_VIEW, VIEW, Op, fast_rule_t, fast_t, composite_slots_t
 from claygrad.core.op import every_op
 from claygrad.core.data.dtype cimport N_NATIVE
 from claygrad.core.data.kernels cimport find
@@ -17,33 +17,15 @@ cdef NativeForm _new(dict forms, str name):
     return native
 
 
-cdef NativeForm offer_one(str name, one_t form, str takes):
-    cdef NativeForm native = offer(name, guarded_one)
+cdef NativeForm offer(str name, form_t form, str takes, bint composite=False):
+    cdef NativeForm native = offer_composite_slots(name, guarded_composite) if composite else offer_slots(name, guarded)
     native.form, native.takes = <void*>form, takes
     return native
 
 
-cdef NativeForm offer_several(str name, several_t form, str takes):
-    cdef NativeForm native = offer_many(name, guarded_several)
-    native.form, native.takes = <void*>form, takes
-    return native
-
-
-cdef NativeForm offer_composite(str name, composite_t form, str takes):
-    cdef NativeForm native = offer_composite_slots(name, guarded_composite)
-    native.form, native.takes = <void*>form, takes
-    return native
-
-
-cdef NativeForm offer(str name, fast_t fast):
+cdef NativeForm offer_slots(str name, fast_t fast):
     cdef NativeForm native = _new(_of_arrays, name)
     native.fast = fast
-    return native
-
-
-cdef NativeForm offer_many(str name, many_t many):
-    cdef NativeForm native = _new(_of_arrays, name)
-    native.many = many
     return native
 
 
@@ -63,7 +45,7 @@ cdef bint take(Op op, str name) except -1:
     cdef NativeForm native = (_of_tensors if op.kind >= MULTI_VIEW else _of_arrays).get(name)
     if native is None or native.make != NULL:
         return False
-    op.fast, op.many, op.composite = native.fast, native.many, native.composite
+    op.fast, op.composite = native.fast, native.composite
     if native.loops is not None and not take_loops(op, native.loops[0], native.loops[1]):
         raise TypeError(f"{op.name}: no loops {native.loops} for the native form '{name}'")
     if native.ready != NULL:
@@ -111,7 +93,6 @@ cdef class _NativeForms:
     """The native forms of one operation, while they are switched off."""
     cdef Op op
     cdef fast_t fast
-    cdef many_t many
     cdef composite_slots_t composite
     cdef fast_rule_t rules[4]
 
@@ -139,10 +120,9 @@ cdef class reference_only:
             raise RuntimeError("reference_only() is entered already: use one for each `with`")
         for op in every_op:
             forms = _NativeForms.__new__(_NativeForms)
-            forms.op, forms.fast, forms.many, forms.composite, forms.rules = op, op.fast, op.many, op.composite, op.fast_rules
+            forms.op, forms.fast, forms.composite, forms.rules = op, op.fast, op.composite, op.fast_rules
             self.switched_off.append(forms)
             op.fast = NULL
-            op.many = NULL
             op.composite = NULL
             for i in range(4):
                 op.fast_rules[i] = NULL
@@ -151,10 +131,9 @@ cdef class reference_only:
     def __exit__(self, *_):
         cdef _NativeForms forms
         for forms in self.switched_off:
-            forms.op.fast, forms.op.many, forms.op.composite = forms.fast, forms.many, forms.composite
-            forms.op.fast_rules = forms.rules
+            forms.op.fast, forms.op.composite, forms.op.fast_rules = forms.fast, forms.composite, forms.rules
         self.switched_off = []
 
 
 def has_native_form(Op op):
-    return op.fast != NULL or op.many != NULL or op.composite != NULL
+    return op.fast != NULL or op.composite != NULL
