@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, fresh, fresh_like, same_shape
+from claygrad.core.data.layout cimport Layout, Lines, axis_in, fresh, fresh_like, lines_along, same_shape
 from claygrad.core.dispatch.guard cimport Arg, form_t
 from claygrad.core.dispatch.registry cimport offer
 
@@ -172,22 +172,18 @@ cdef Layout _cosine(Op op, Cosine* a):
     """Of few elements."""
     cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, out
     cdef int64_t shape[16]
-    cdef int64_t outer = 1, inner = 1
-    cdef int i, dim = a.dim.value + x.ndim if a.dim.value < 0 else a.dim.value
-    if not same_shape(x, y) or dim < 0 or dim >= x.ndim:
+    cdef int i, dim = axis_in(a.dim.value, x.ndim)
+    cdef Lines s
+    if not same_shape(x, y) or dim < 0:
         return None
-    for i in range(x.ndim):
-        if i < dim:
-            outer *= x.shape[i]
-            shape[i] = x.shape[i]
-        elif i > dim:
-            inner *= x.shape[i]
-            shape[i - 1] = x.shape[i]
+    s = lines_along(x.ndim, x.shape, dim)
+    for i in range(x.ndim - 1):
+        shape[i] = x.shape[i + (i >= dim)]
     out = fresh(x.dtype, x.ndim - 1, shape)
     if x.dtype.code == F32:
-        _cosines[float](<float*>x.data(), <float*>y.data(), <float*>out.data(), outer, x.shape[dim], inner, a.eps.real)
+        _cosines[float](<float*>x.data(), <float*>y.data(), <float*>out.data(), s.outer, s.n, s.inner, a.eps.real)
     else:
-        _cosines[double](<double*>x.data(), <double*>y.data(), <double*>out.data(), outer, x.shape[dim], inner, a.eps.real)
+        _cosines[double](<double*>x.data(), <double*>y.data(), <double*>out.data(), s.outer, s.n, s.inner, a.eps.real)
     return out
 
 

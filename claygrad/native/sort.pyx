@@ -6,7 +6,7 @@ from libc.string cimport memset
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
-from claygrad.core.data.layout cimport Layout, strictly_row_major, fresh, fresh_like, as_contiguous, new_layout
+from claygrad.core.data.layout cimport Layout, Lines, as_contiguous, axis_in, fresh, fresh_like, lines_along, new_layout, strictly_row_major
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
 from claygrad.core.dispatch.guard cimport Arg, form_t
@@ -33,10 +33,6 @@ cdef extern from "reduce/scan.hpp" namespace "clay" nogil:
 
 cdef enum:
     RELEASE = 4096
-
-
-cdef struct Lines:
-    int64_t outer, n, inner
 
 
 cdef struct AlongAxis:
@@ -180,21 +176,16 @@ cdef list _order(Layout x, int64_t dim, int64_t k, bint descending):
     cdef Lines s
     cdef Layout values, indices
     cdef int64_t shape[64]
-    cdef int i
+    cdef int i, axis
     if axes is None or find_choice(x.dtype.code) == NULL:
         return None
     if x.ndim and x.numel and x.strides[<int>axes[0]] == 0 and 0 < k <= x.shape[<int>axes[0]]:
         return _as_they_are(x, axes[0], k)
     x = as_contiguous(x)
-    s.outer = s.inner = s.n = 1
+    axis = axes[0] if x.ndim else 0
+    s = lines_along(x.ndim, x.shape, axis)
     for i in range(x.ndim):
-        shape[i] = x.shape[i]
-        if i < <int>axes[0]:
-            s.outer *= x.shape[i]
-        elif i == <int>axes[0]:
-            s.n, shape[i] = x.shape[i], k
-        else:
-            s.inner *= x.shape[i]
+        shape[i] = k if i == axis else x.shape[i]
     if not 0 <= k <= s.n:
         return None
     values, indices = fresh(x.dtype, x.ndim, shape), fresh(of_code(I64), x.ndim, shape)
@@ -233,33 +224,25 @@ cdef Layout _placed(Op op, Placed* a):
     """Zeros of this size with grad at the given indices along an axis, one for each line."""
     cdef Layout g = <Layout>a.grad.layout, at = <Layout>a.indices.layout, out
     cdef const int64_t* shape = a.size.ints
-    cdef int64_t outer = 1, n = 1, inner = 1, o, i, k, place
-    cdef int d, j, ndim = a.size.value
+    cdef int64_t o, i, k, place
+    cdef int j, ndim = a.size.value, d = axis_in(a.dim.value, ndim)
     cdef const int64_t* positions
-    if ndim == 0 or at.numel != g.numel or not -ndim <= a.dim.value < ndim:
-        return None
-    d = a.dim.value + ndim if a.dim.value < 0 else a.dim.value
+    cdef Lines s = lines_along(ndim, shape, d)
     for j in range(ndim):
         if shape[j] < 0:
             return None
-        if j < d:
-            outer *= shape[j]
-        elif j == d:
-            n = shape[j]
-        else:
-            inner *= shape[j]
-    if outer * inner != g.numel:
+    if d < 0 or at.numel != g.numel or s.outer * s.inner != g.numel:
         return None
     out = fresh(g.dtype, ndim, shape)
     positions = <const int64_t*>at.data()
     memset(out.data(), 0, out.numel * out.dtype.itemsize)
-    for o in range(outer):
-        for i in range(inner):
-            k = o * inner + i
+    for o in range(s.outer):
+        for i in range(s.inner):
+            k = o * s.inner + i
             place = positions[k]
-            if place < 0 or place >= n:
+            if place < 0 or place >= s.n:
                 return None
-            place = (o * n + place) * inner + i
+            place = (o * s.n + place) * s.inner + i
             if g.dtype.code == F32:
                 (<float*>out.data())[place] = (<float*>g.data())[k]
             else:
@@ -268,20 +251,12 @@ cdef Layout _placed(Op op, Placed* a):
 
 
 # --- cumulative operations --------------------------------------------------------------------------------------------------------
-cdef bint _lines(Layout x, int64_t dim, Lines* s) except -1:
+cdef bint _lines(Layout x, int64_t dim, Lines* s) noexcept:
     """The sizes of a contiguous tensor before, along and after an axis."""
-    cdef tuple axes = _axis(x, dim)
-    cdef int i
-    if axes is None:
+    cdef int axis = axis_in(dim, max(x.ndim, 1))
+    if axis < 0 or x.numel == 0:
         return False
-    s.outer = s.n = s.inner = 1
-    for i in range(x.ndim):
-        if i < <int>axes[0]:
-            s.outer *= x.shape[i]
-        elif i == <int>axes[0]:
-            s.n = x.shape[i]
-        else:
-            s.inner *= x.shape[i]
+    s[0] = lines_along(x.ndim, x.shape, axis)
     return True
 
 

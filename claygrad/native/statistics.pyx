@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.kernels cimport binary_fn, find, reduce_fn, reduce_lines
-from claygrad.core.data.layout cimport Layout, fresh_like, same_shape
+from claygrad.core.data.layout cimport Layout, Lines, axis_in, fresh_like, lines_along, same_shape
 from claygrad.native.reduce cimport arranged, reduced, without
 from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
 from claygrad.core.dispatch.registry cimport offer, take_loops
@@ -24,9 +24,6 @@ cdef extern from "matmul/scaled_sum.hpp" namespace "clay" nogil:
 cdef enum:
     RELEASE = 4096
 
-
-cdef struct Lines:
-    int64_t outer, n, inner
 
 cdef struct Variance:
     Arg input, dim, keepdim, correction
@@ -170,23 +167,19 @@ cdef Layout _distance(Op op, Dist* a):
 
 cdef Layout _renorm(Op op, Renorm* a):
     cdef Layout x = <Layout>a.input.layout, size, out
-    cdef int64_t outer = 1, inner = 1, k, n
+    cdef Lines s
+    cdef int64_t k
     cdef double limit = a.maxnorm.real
     cdef float single
     cdef double scale
-    cdef int d = a.dim.value + x.ndim if a.dim.value < 0 else a.dim.value, j
-    if not a.p.real > 0 or d < 0 or d >= x.ndim or limit < 0:
+    cdef int d = axis_in(a.dim.value, x.ndim), j
+    if not a.p.real > 0 or d < 0 or limit < 0:
         return None
     size = _norm_of(x, a.p.real, tuple([j for j in range(x.ndim) if j != d]), False)
     if size is None:
         return None
-    for j in range(x.ndim):
-        if j < d:
-            outer *= x.shape[j]
-        elif j > d:
-            inner *= x.shape[j]
-    n, out = x.shape[d], fresh_like(x)
-    for k in range(n):
+    s, out = lines_along(x.ndim, x.shape, d), fresh_like(x)
+    for k in range(s.n):
         if x.dtype.code == F32:
             single = (<float*>size.data())[k]
             (<float*>size.data())[k] = <float>limit / (single + <float>SHORT) if single > limit else 1
@@ -194,7 +187,7 @@ cdef Layout _renorm(Op op, Renorm* a):
             scale = (<double*>size.data())[k]
             (<double*>size.data())[k] = limit / (scale + SHORT) if scale > limit else 1
     with nogil:
-        _scale[x.dtype.code == F64](x.data(), size.data(), out.data(), outer, n, inner)
+        _scale[x.dtype.code == F64](x.data(), size.data(), out.data(), s.outer, s.n, s.inner)
     return out
 
 

@@ -35,6 +35,31 @@ cdef class Layout:
     cdef object array_there(self)
     cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU); with bits, a read-only copy
 
+# The sizes of a shape before, along and after an axis.
+cdef struct Lines:
+    int64_t outer, n, inner
+
+
+cdef inline int axis_in(int64_t dim, int ndim) noexcept nogil:
+    """A dim counted from the front; -1 if there is no such axis."""
+    dim = dim + ndim if dim < 0 else dim
+    return <int>dim if 0 <= dim < ndim else -1
+
+
+cdef inline Lines lines_along(int ndim, const int64_t* shape, int axis) noexcept nogil:
+    cdef Lines s
+    cdef int i
+    s.outer = s.n = s.inner = 1
+    for i in range(ndim):
+        if i < axis:
+            s.outer *= shape[i]
+        elif i == axis:
+            s.n = shape[i]
+        else:
+            s.inner *= shape[i]
+    return s
+
+
 # All C arrays of shapes, strides and axes have MAX_DIMS elements: code that takes a shape of unknown length calls check_dims first.
 cdef int check_dims(Py_ssize_t ndim) except -1                  # raises if it is more than MAX_DIMS
 cdef int64_t bytes_of(dtype dt, int ndim, const int64_t* shape) except -1       # raises if the number of bytes overflows

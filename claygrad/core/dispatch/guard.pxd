@@ -77,6 +77,11 @@ cdef inline const void* memory(const Arg* a) noexcept:
     return NULL if a.layout == NULL else (<Layout>a.layout).data()
 
 
+cdef inline Layout layout_of(const Arg* a):
+    """Of a tensor or the target; None for None."""
+    return None if a.layout == NULL else <Layout>a.layout
+
+
 cdef inline bint numel_is(const Arg* a, int64_t n) noexcept:
     """Whether it has n elements, or is None."""
     return a.layout == NULL or (<Layout>a.layout).numel == n

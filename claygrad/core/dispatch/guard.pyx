@@ -253,13 +253,13 @@ cdef int why_not(Op op, PyObject** slots) noexcept:
     for i in range(op.n_params):
         if take.kind == TENSOR:
             why |= _layout(take, slots[i], like, &copy)
-            if _is_tensor(slots[i], <PyTypeObject*>Tensor):         # a form that takes any may have met what its kernel does not take
-                v = <PyObject*>(<Tensor>slots[i]).layout
-                if take.strided and not (<Layout>v).contiguous:
-                    why |= LAYOUT
-                if (<Layout>v).dtype.code == F16 or (<Layout>v).dtype.code == BF16:
-                    why |= HALF
-        elif take.kind and not (take.optional and slots[i] == <PyObject*>None):
+        if take.kind <= TENSOR and _is_tensor(slots[i], <PyTypeObject*>Tensor):
+            v = <PyObject*>(<Tensor>slots[i]).layout                # a form that takes any may have met what its kernel does not take
+            if (take.strided or not take.kind) and not (<Layout>v).contiguous:
+                why |= LAYOUT
+            if (<Layout>v).dtype.code == F16 or (<Layout>v).dtype.code == BF16:
+                why |= HALF
+        elif take.kind > TENSOR and not (take.optional and slots[i] == <PyObject*>None):
             why |= _other(take, slots[i], &a)
         if why & OTHER:
             break
