@@ -1,27 +1,19 @@
-"""Native forms of operations that copy elements: copy_, fill_, zero_, clone, gather, scatter_add, cat."""
+"""Native forms of operations that copy elements: copy_, fill_, zero_, clone, cat."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from claygrad.native cimport scatter
-from claygrad.native cimport rearrange as moves
 from claygrad.core.op cimport Op, fast_t
-from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
-from claygrad.core.data.kernels cimport copy_bytes, gather_along, join_rows, scatter_add_along
-from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, is_broadcast, same_shape,
-                                        same_view, strictly_row_major)
-from claygrad.native.rearrange cimport channels_at_the_end
+from claygrad.core.data.kernels cimport copy_bytes, join_rows
+from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, is_broadcast, same_view,
+                                        strictly_row_major)
+from claygrad.native.rearrange cimport channels_at_the_end, fill_with
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.dispatch.registry cimport offer_slots
-
-
-cdef extern from "index/dense.hpp" namespace "clay" nogil:
-    void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
 
 
 # Bytes above which copies may use threads.
@@ -39,7 +31,7 @@ cdef int _fill_with_element(Layout target, const void* element) except -1:
     """Fill with one element."""
     cdef Layout one
     if target.contiguous:
-        moves.fill_with(target, element)
+        fill_with(target, element)
     else:
         one = fresh(target.dtype, 0, NULL)
         memcpy(one.data(), element, target.dtype.itemsize)
@@ -125,91 +117,6 @@ cdef Layout _clone(Op op, PyObject** slots, Layout target):
         copy_bytes(out.data(), v.data(), v.numel * v.dtype.itemsize)
     else:
         write_layout(out, v)
-    return out
-
-
-cdef bint _spans(Layout x, Layout index, object dim, int64_t* outer, int64_t* n, int64_t* m, int64_t* inner) except -1:
-    """Whether x is contiguous and has the shape of index except along `dim`; fills in the sizes before, along and after it."""
-    cdef int i, d
-    if type(dim) is not int or x.ndim == 0 or x.ndim != index.ndim or index.dtype.code != I64:
-        return False
-    if not x.contiguous:
-        return False
-    d = dim
-    d = d + x.ndim if d < 0 else d
-    if d < 0 or d >= x.ndim:
-        return False
-    outer[0] = inner[0] = 1
-    for i in range(x.ndim):
-        if i == d:
-            continue
-        if x.shape[i] != index.shape[i]:
-            return False
-        if i < d:
-            outer[0] *= x.shape[i]
-        else:
-            inner[0] *= x.shape[i]
-    n[0] = x.shape[d]
-    m[0] = index.shape[d]
-    return True
-
-
-cdef bint _for_all(Layout index, object dim, int64_t n) except -1:
-    """Whether the index is one vector, with values from 0 to n - 1, broadcast over all other axes."""
-    cdef int i, d = dim
-    cdef int64_t k
-    cdef int64_t* at = <int64_t*>index.data()
-    d = d + index.ndim if d < 0 else d
-    for i in range(index.ndim):
-        if index.strides[i] != (1 if i == d else 0) and index.shape[i] != 1:
-            return False
-    for k in range(index.shape[d]):
-        if at[k] < 0 or at[k] >= n:
-            return False
-    return index.numel > index.shape[d]
-
-
-cdef Layout _gather(Op op, PyObject** slots, Layout target):
-    """gather(input, dim, index)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout, out
-    cdef int64_t outer, n, m, inner
-    if target is not None:
-        return None
-    if not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner):
-        return scatter.gathered(slots)
-    out = fresh(x.dtype, index.ndim, index.shape)
-    if _for_all(index, <object>slots[1], n):
-        select_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner * x.dtype.itemsize)
-        return out
-    index = as_contiguous(index)
-    if gather_along(x.data(), <int64_t*>index.data(), out.data(), outer, n, m, inner, x.dtype.itemsize) >= 0:
-        return None                                # out of range: the reference raises the error
-    return out
-
-
-cdef Layout _scatter_add(Op op, PyObject** slots, Layout target):
-    """scatter_add(input, dim, index, src)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[2]).layout
-    cdef Layout src = (<Tensor><object>slots[3]).layout, out
-    cdef int64_t outer, n, m, inner
-    if src.dtype is not x.dtype:
-        return None
-    if target is not None and (src.storage is x.storage or index.storage is x.storage):
-        return None
-    if ((x.dtype.code != F32 and x.dtype.code != F64) or not same_shape(src, index)
-            or not _spans(x, index, <object>slots[1], &outer, &n, &m, &inner)):
-        return scatter.scatter_added(slots, target)
-    src = as_contiguous(src)
-    out = target
-    if target is None:
-        out = fresh_like(x)
-        write_layout(out, x)
-    if _for_all(index, <object>slots[1], n):
-        add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner)
-        return out
-    index = as_contiguous(index)
-    if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), outer, n, m, inner) >= 0:
-        return None
     return out
 
 
@@ -325,8 +232,6 @@ cdef Layout _blocks(Op op, PyObject** slots, Layout target):
 
 offer_slots("zero", <fast_t>_zero).ready = _anywhere
 offer_slots("copy", <fast_t>_copy).ready = _anywhere
-offer_slots("gather", <fast_t>_gather)
-offer_slots("scatter_add", <fast_t>_scatter_add)
 offer_slots("clone", <fast_t>_clone)
 offer_slots("fill", <fast_t>_fill).ready = _anywhere
 offer_slots("joined", <fast_t>_joined)

@@ -1,18 +1,17 @@
 """Native forms of gather, scatter, index_select, index_add and the like, with int64 indices. None: the declaration runs, and
 raises errors."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
 from claygrad.native.mask cimport Blocks, move_blocks
-from claygrad.core.op cimport Op, fast_t
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
-from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport Layout, fresh, as_contiguous, new_layout
+from claygrad.core.data.kernels cimport copy_strided, gather_along, scatter_add_along
+from claygrad.core.data.layout cimport Layout, Lines, as_contiguous, axis_in, fresh, lines_along, new_layout, same_shape
 from claygrad.native.rearrange cimport copied, has_default_strides, some
-from claygrad.native.view cimport axis_of
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     enum:
@@ -37,6 +36,7 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
     void count_strided(const IndexWalk*, int64_t*, const int64_t*) noexcept
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
+    void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     bint select_inside(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
     void add_along(int, void*, const int64_t*, const void*, int64_t, int64_t, int64_t, int64_t) noexcept
 
@@ -46,17 +46,40 @@ cdef enum:
     LARGE = 512
 
 
+cdef struct Gather:
+    Arg input, dim, index, sparse_grad
+cdef struct Scatter:
+    Arg target, input, dim, index, src, value, reduce
+cdef struct ScatterReduce:
+    Arg target, input, dim, index, src, reduce, include_self
+cdef struct IndexSelect:
+    Arg input, dim, index
+cdef struct IndexCopy:
+    Arg target, input, dim, index, source, alpha
+cdef struct IndexReduce:
+    Arg target, input, dim, index, source, reduce, include_self
+cdef struct IndexFill:
+    Arg target, input, dim, index, value
+
+cdef enum:                             # reductions, in the order of _REDUCTIONS
+    PROD = 0
+    MEAN = 1
+    MAX = 2
+    MIN = 3
+    SUM = 4
+
+
 cdef Layout _vector(Layout v):
     """A 0-dim tensor as a vector of one element."""
     cdef int64_t one = 1
     return new_layout(v.storage, v.dtype, 1, &one, &one, v.offset) if v is not None and v.ndim == 0 else v
 
 
-cdef bint _walk(IndexWalk* p, Layout x, object dim, Layout index, Layout other):
+cdef bint _walk(IndexWalk* p, Layout x, int64_t dim, Layout index, Layout other):
     """The iteration of gather and scatter; False if the index is larger than x (except along dim) or than `other`."""
     x, index, other = _vector(x), _vector(index), _vector(other)
-    cdef int i, d = axis_of(dim, x.ndim)
-    if d < 0 or x.ndim > INDEX_DIMS or index.ndim != x.ndim or index.dtype.code != I64:
+    cdef int i, d = axis_in(dim, x.ndim)
+    if d < 0 or x.ndim > INDEX_DIMS or index.ndim != x.ndim:
         return False
     if other is not None and other.ndim != x.ndim:
         return False
@@ -70,92 +93,130 @@ cdef bint _walk(IndexWalk* p, Layout x, object dim, Layout index, Layout other):
     return all_inside(p, <int64_t*>index.data())
 
 
-cdef Layout gathered(PyObject** slots):
-    """gather(input, dim, index)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), out
+cdef bint _same_but_along(Layout x, Layout index, int d):
+    """Whether x is contiguous and has the shape of index except along an axis."""
+    cdef int i
+    if d < 0 or x.ndim != index.ndim or not x.contiguous:
+        return False
+    for i in range(x.ndim):
+        if i != d and x.shape[i] != index.shape[i]:
+            return False
+    return True
+
+
+cdef bint _is_one_vector(Layout index, int d, int64_t n):
+    """Whether the index is one vector, with values from 0 to n - 1, broadcast over all other axes."""
+    cdef int i
+    cdef int64_t k
+    cdef int64_t* at = <int64_t*>index.data()
+    for i in range(index.ndim):
+        if index.strides[i] != (1 if i == d else 0) and index.shape[i] != 1:
+            return False
+    for k in range(index.shape[d]):
+        if at[k] < 0 or at[k] >= n:
+            return False
+    return index.numel > index.shape[d]
+
+
+cdef Layout _gather(Op op, Gather* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, out
+    cdef int i, d = axis_in(a.dim.value, x.ndim)
+    cdef int64_t m
+    cdef Lines s
     cdef IndexWalk p
-    if x is None or index is None or not _walk(&p, x, <object>slots[1], index, None):
-        return None
+    if not _same_but_along(x, index, d):
+        if x.numel == 0 or index.numel == 0 or not _walk(&p, x, a.dim.value, index, None):
+            return None
+        out = fresh(x.dtype, index.ndim, index.shape)
+        for i in range(out.ndim):
+            p.other[i] = out.strides[i]
+        gather_strided(&p, x.data(), <int64_t*>index.data(), out.data(), x.dtype.itemsize)
+        return out
+    s, m = lines_along(x.ndim, x.shape, d), index.shape[d]
     out = fresh(x.dtype, index.ndim, index.shape)
-    for i in range(out.ndim):
-        p.other[i] = out.strides[i]
-    gather_strided(&p, x.data(), <int64_t*>index.data(), out.data(), x.dtype.itemsize)
+    if _is_one_vector(index, d, s.n):
+        select_along(x.data(), <int64_t*>index.data(), out.data(), s.outer, s.n, m, s.inner * x.dtype.itemsize)
+        return out
+    index = as_contiguous(index)
+    if gather_along(x.data(), <int64_t*>index.data(), out.data(), s.outer, s.n, m, s.inner, x.dtype.itemsize) >= 0:
+        return None                                # out of range: the reference raises the error
     return out
 
 
-cdef Layout _into(Layout x, Layout target, Layout index, Layout src):
-    """The output: the target, or a copy of x; None if another operand shares memory with the target."""
-    if target is None:
-        return copied(x)
-    return None if index.storage is target.storage or src is not None and src.storage is target.storage else target
+cdef Layout _out(Arg* target, Layout x):
+    """Where the result is written: the target, or a copy of x."""
+    return copied(x) if target.layout == NULL else <Layout>target.layout
 
 
-cdef Layout _scatter(Op op, PyObject** slots, Layout target):
-    """scatter(input, dim, index, src, *, value, reduce)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), src = some(slots[3]), out
-    cdef object value = <object>slots[3]
+cdef Layout _scatter(Op op, Scatter* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, src = some(a.src.given), out
+    cdef object value = <object>a.src.given
     cdef double element[2]
     cdef IndexWalk p
-    if x is None or index is None or <object>slots[5] is not None:
-        return None
     if src is None:
         if value is None:
-            value = <object>slots[4]
-        elif <object>slots[4] is not None:
+            value = <object>a.value.given
+        elif not is_none(&a.value):
             return None
         if not element_of(value, x.dtype, element):
             return None
-    elif src.dtype is not x.dtype or <object>slots[4] is not None:
+    elif src.dtype is not x.dtype or not is_none(&a.value):
         return None
-    out = _into(x, target, index, src)
-    if out is None or not _walk(&p, out, <object>slots[1], index, src):
+    out = _out(&a.target, x)
+    if not _walk(&p, out, a.dim.value, index, src):
         return None
     scatter_strided(&p, out.data(), <int64_t*>index.data(), <const void*>element if src is None else src.data(), x.dtype.itemsize)
     return out
 
 
-cdef inline bint _reducible(Layout x) noexcept:
-    return x.dtype.code == F32 or x.dtype.code == F64 or x.dtype.code == I64
-
-
-cdef Layout _reduced_at(PyObject** slots, Layout target, str reduce, bint include_self):
-    """(input, dim, index, src): reduce src into input, or into the target."""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), src = some(slots[3]), out
+cdef Layout _reduced_at(ScatterReduce* a, int reduce, bint include_self):
+    """Reduce src into input, or into the target."""
+    cdef Layout index = <Layout>a.index.layout, src = <Layout>a.src.layout, out
     cdef IndexWalk p
-    if x is None or index is None or src is None or src.dtype is not x.dtype or not _reducible(x):
+    if index.numel == 0 or src.numel == 0 or (<Layout>a.input.layout).numel == 0:
         return None
-    out = _into(x, target, index, src)
-    if out is None or not _walk(&p, out, <object>slots[1], index, src):
+    out = _out(&a.target, <Layout>a.input.layout)
+    return _reduced(out, &p, index, src, reduce, include_self) if _walk(&p, out, a.dim.value, index, src) else None
+
+
+cdef Layout _scatter_add(Op op, ScatterReduce* a):
+    """The members from reduce on are not there."""
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, src = <Layout>a.src.layout, out
+    cdef int d = axis_in(a.dim.value, x.ndim)
+    cdef int64_t m
+    cdef Lines s
+    if x.dtype.code == I64 or not same_shape(src, index) or not _same_but_along(x, index, d):
+        return _reduced_at(a, SUM, True)
+    src, out = as_contiguous(src), _out(&a.target, x)
+    s, m = lines_along(x.ndim, x.shape, d), index.shape[d]
+    if _is_one_vector(index, d, s.n):
+        add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), s.outer, s.n, m, s.inner)
+        return out
+    index = as_contiguous(index)
+    if scatter_add_along(x.dtype.code, out.data(), <int64_t*>index.data(), src.data(), s.outer, s.n, m, s.inner) >= 0:
         return None
-    return _reduced(out, &p, index, src, reduce, include_self)
+    return out
 
 
-cdef Layout scatter_added(PyObject** slots, Layout target):
-    """scatter_add(input, dim, index, src)"""
-    return _reduced_at(slots, target, "sum", True)
-
-
-cdef Layout _reduced(Layout out, IndexWalk* p, Layout index, Layout src, str reduce, bint include_self):
+cdef Layout _reduced(Layout out, IndexWalk* p, Layout index, Layout src, int reduce, bint include_self):
     """Reduce src into `out`, which is contiguous."""
     cdef IndexWalk alone = p[0]
     cdef double first[2]
     cdef int64_t* counts
     cdef int64_t i
     cdef int how, code = out.dtype.code
-    cdef bint mean = reduce == "mean"
+    cdef bint mean = reduce == MEAN
     cdef const int64_t* at = <int64_t*>index.data()
-    if reduce == "sum" or mean:
+    if reduce == SUM or mean:
         how, identity = REDUCE_SUM, 0
-    elif reduce == "prod":
+    elif reduce == PROD:
         how, identity = REDUCE_PROD, 1
-    elif reduce == "amax":
+    elif reduce == MAX:
         how = REDUCE_MAX
         identity = float("-inf") if code != I64 else -0x8000000000000000
-    elif reduce == "amin":
+    else:
         how = REDUCE_MIN
         identity = float("inf") if code != I64 else 0x7fffffffffffffff
-    else:
-        return None
     if mean and code == I64:                       # floor division, unlike C
         return None
     if not include_self:
@@ -178,9 +239,8 @@ cdef Layout _reduced(Layout out, IndexWalk* p, Layout index, Layout src, str red
     return out
 
 
-cdef Layout _scatter_reduce(Op op, PyObject** slots, Layout target):
-    """scatter_reduce(input, dim, index, src, reduce, *, include_self)"""
-    return _reduced_at(slots, target, <object>slots[4], <object>slots[5] is not False)
+cdef Layout _scatter_reduce(Op op, ScatterReduce* a):
+    return _reduced_at(a, a.reduce.value, a.include_self.value)
 
 
 # --- entries of an axis by an index vector -------------------------------------------------------------------
@@ -188,27 +248,26 @@ cdef struct Entries:
     int64_t outer, n, m, inner
 
 
-cdef bint _sized(Entries* e, Layout x, object dim, Layout index, Layout source):
-    """The sizes before, along and after the axis; False if the index is no contiguous vector, or source does not fit."""
+cdef bint _sized(Entries* e, Layout x, int64_t dim, Layout index, Layout source):
+    """The sizes before, along and after the axis; False if the source does not fit."""
     x, index, source = _vector(x), _vector(index), _vector(source)
-    cdef int i, d = axis_of(dim, x.ndim)
-    if d < 0 or index is None or index.ndim != 1 or index.dtype.code != I64 or not index.contiguous:
+    cdef int i, d = axis_in(dim, x.ndim)
+    cdef Lines s
+    if d < 0:
         return False
-    e.outer = e.inner = 1
-    e.n, e.m = x.shape[d], index.shape[0]
-    if source is not None and (source.dtype is not x.dtype or source.ndim != x.ndim or source.shape[d] != e.m):
+    s = lines_along(x.ndim, x.shape, d)
+    e.outer, e.n, e.m, e.inner = s.outer, s.n, index.shape[0], s.inner
+    if source is None:
+        return True
+    if source.ndim != x.ndim or source.shape[d] != e.m:
         return False
     for i in range(x.ndim):
-        if i < d:
-            e.outer *= x.shape[i]
-        elif i > d:
-            e.inner *= x.shape[i]
-        if source is not None and i != d and source.shape[i] != x.shape[i]:
+        if i != d and source.shape[i] != x.shape[i]:
             return False
     return True
 
 
-cdef bint _numbered(Entries* e, Layout x, object dim, Layout index, Layout source):
+cdef bint _numbered(Entries* e, Layout x, int64_t dim, Layout index, Layout source):
     """The same, and all indices are in range."""
     return _sized(e, x, dim, index, source) and vector_inside(<const int64_t*>index.data(), e.m, e.n)
 
@@ -234,20 +293,17 @@ cdef int entries_apart(Layout x, const int64_t* offsets, int64_t m, Layout out) 
     return 0
 
 
-cdef Layout _index_select(Op op, PyObject** slots, Layout target):
-    """index_select(input, dim, index)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), offsets, out
+cdef Layout _index_select(Op op, IndexSelect* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, offsets, out
     cdef int64_t shape[64]
     cdef int64_t k
     cdef Entries e
     cdef const int64_t* numbers
     cdef int i, d
     cdef bint fine
-    if target is not None or x is None or not _sized(&e, x, <object>slots[1], index, None):
+    if not _sized(&e, x, a.dim.value, index, None) or x.ndim == 0 and e.m != 1:
         return None
-    if x.ndim == 0 and e.m != 1:
-        return None
-    d, numbers = axis_of(<object>slots[1], x.ndim), <const int64_t*>index.data()
+    d, numbers = axis_in(a.dim.value, x.ndim), <const int64_t*>index.data()
     for i in range(x.ndim):
         shape[i] = e.m if i == d else x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
@@ -264,38 +320,30 @@ cdef Layout _index_select(Op op, PyObject** slots, Layout target):
     return out if fine else None
 
 
-cdef Layout _index_add(Op op, PyObject** slots, Layout target):
-    """index_add(input, dim, index, source, *, alpha)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), source = some(slots[3]), out
-    cdef object alpha = <object>slots[4]
+cdef Layout _index_add(Op op, IndexCopy* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, source = <Layout>a.source.layout, out
+    cdef double alpha = a.alpha.real
     cdef Entries e
     cdef int64_t i
-    cdef double a
-    if x is None or source is None or source.ndim != x.ndim or (x.dtype.code != F32 and x.dtype.code != F64):
+    if source.ndim != x.ndim or not _numbered(&e, x, a.dim.value, index, source):
         return None
-    if (type(alpha) is not int and type(alpha) is not float) or not _numbered(&e, x, <object>slots[1], index, source):
-        return None
-    out = _into(x, target, index, source)
-    if out is None:
-        return None
+    out = _out(&a.target, x)
     if alpha != 1:
         source = copied(source)
-        a = alpha
         for i in range(source.numel):
             if x.dtype.code == F32:
-                (<float*>source.data())[i] *= <float>a
+                (<float*>source.data())[i] *= <float>alpha
             else:
-                (<double*>source.data())[i] *= a
-    source = as_contiguous(source)
+                (<double*>source.data())[i] *= alpha
     with nogil:
         add_along(x.dtype.code, out.data(), <int64_t*>index.data(), source.data(), e.outer, e.n, e.m, e.inner)
     return out
 
 
-cdef bint _broadcast_index(IndexWalk* p, Layout x, object dim, Layout index, Layout source):
+cdef bint _broadcast_index(IndexWalk* p, Layout x, int64_t dim, Layout index, Layout source):
     """The iteration of an index vector along an axis, broadcast over the other axes."""
     x, index, source = _vector(x), _vector(index), _vector(source)
-    cdef int i, d = axis_of(dim, x.ndim)
+    cdef int i, d = axis_in(dim, x.ndim)
     if x.ndim > INDEX_DIMS:
         return False
     p.ndim, p.step, p.n = x.ndim, x.strides[d], x.shape[d]
@@ -307,56 +355,59 @@ cdef bint _broadcast_index(IndexWalk* p, Layout x, object dim, Layout index, Lay
     return True
 
 
-cdef Layout _index_copy(Op op, PyObject** slots, Layout target):
-    """index_copy(input, dim, index, source)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), source = some(slots[3]), out
+cdef Layout _index_copy(Op op, IndexCopy* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, source = <Layout>a.source.layout, out
     cdef Entries e
     cdef IndexWalk p
-    if x is None or source is None or not _numbered(&e, x, <object>slots[1], index, source):
+    if not _numbered(&e, x, a.dim.value, index, source):
         return None
-    out = _into(x, target, index, source)
-    if out is None or not _broadcast_index(&p, out, <object>slots[1], index, source):
+    out = _out(&a.target, x)
+    if not _broadcast_index(&p, out, a.dim.value, index, source):
         return None
     scatter_strided(&p, out.data(), <int64_t*>index.data(), source.data(), x.dtype.itemsize)
     return out
 
 
-cdef Layout _index_fill(Op op, PyObject** slots, Layout target):
-    """index_fill(input, dim, index, value) with a number"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), out
+cdef Layout _index_fill(Op op, IndexFill* a):
+    """With a number."""
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, out
     cdef double element[2]
     cdef Entries e
     cdef IndexWalk p
-    if x is None or not has_default_strides(x) or not element_of(<object>slots[3], x.dtype, element):
+    if not has_default_strides(x) or not element_of(<object>a.value.given, x.dtype, element):
         return None
-    if not _numbered(&e, x, <object>slots[1], index, None):
+    if not _numbered(&e, x, a.dim.value, index, None):
         return None
-    out = _into(x, target, index, None)
-    if out is None or not _broadcast_index(&p, out, <object>slots[1], index, None):
+    out = _out(&a.target, x)
+    if not _broadcast_index(&p, out, a.dim.value, index, None):
         return None
     scatter_strided(&p, out.data(), <int64_t*>index.data(), element, x.dtype.itemsize)
     return out
 
 
-cdef Layout _index_reduce(Op op, PyObject** slots, Layout target):
-    """index_reduce(input, dim, index, source, reduce, *, include_self)"""
-    cdef Layout x = some(slots[0]), index = some(slots[2]), source = some(slots[3]), out
+cdef Layout _index_reduce(Op op, IndexReduce* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, source = <Layout>a.source.layout, out
     cdef Entries e
     cdef IndexWalk p
-    if x is None or source is None or source.ndim != x.ndim or not _reducible(x) or <object>slots[4] == "sum":
+    if source.ndim != x.ndim or not _numbered(&e, x, a.dim.value, index, source):
         return None
-    if not _numbered(&e, x, <object>slots[1], index, source):
+    out = _out(&a.target, x)
+    if not _broadcast_index(&p, out, a.dim.value, index, source):
         return None
-    out = _into(x, target, index, source)
-    if out is None or not _broadcast_index(&p, out, <object>slots[1], index, source):
-        return None
-    return _reduced(out, &p, index, source, <object>slots[4], <object>slots[5] is not False)
+    return _reduced(out, &p, index, source, a.reduce.value, a.include_self.value)
 
 
-offer_slots("scatter", <fast_t>_scatter)
-offer_slots("scatter_reduce", <fast_t>_scatter_reduce)
-offer_slots("index_select", <fast_t>_index_select)
-offer_slots("index_add", <fast_t>_index_add)
-offer_slots("index_copy", <fast_t>_index_copy)
-offer_slots("index_fill", <fast_t>_index_fill)
-offer_slots("index_reduce", <fast_t>_index_reduce)
+cdef str _INDEX = ", index: int64 strided nonempty", _ENTRIES = ", index: int64 copied nonempty 0-1d"
+cdef str _REDUCTIONS = ", reduce: prod|mean|amax|amin"
+
+offer("gather", <form_t>_gather, "input: any strided, index: int64 strided")
+offer("scatter", <form_t>_scatter, "target, input: any strided nonempty, src: raw, reduce: none" + _INDEX)
+offer("scatter_add", <form_t>_scatter_add, "target, input: float int64 strided, index: int64 strided, src: same strided")
+offer("scatter_reduce", <form_t>_scatter_reduce,
+      "target, input: float int64 strided nonempty, src: same strided nonempty" + _INDEX + _REDUCTIONS + "|sum")
+offer("index_select", <form_t>_index_select, "input: any strided nonempty" + _ENTRIES)
+offer("index_add", <form_t>_index_add, "target, input: float strided nonempty, source: same copied nonempty, alpha: float" + _ENTRIES)
+offer("index_copy", <form_t>_index_copy, "target, input: any strided nonempty, source: same strided nonempty" + _ENTRIES)
+offer("index_fill", <form_t>_index_fill, "target, input: any strided nonempty, value: raw" + _ENTRIES)
+offer("index_reduce", <form_t>_index_reduce,
+      "target, input: float int64 strided nonempty, source: same strided nonempty" + _ENTRIES + _REDUCTIONS)
