@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from claygrad.core.op cimport Op, fast_t
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, CAT_INT, F32, F64, I16, I64, U8, dtype, of_code
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
@@ -15,7 +15,8 @@ from claygrad.native.rearrange cimport copied, has_default_strides, some
 from claygrad.native.elementwise cimport fresh_run, same_run, is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.guard cimport Arg, form_t, layout_of
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     int64_t stretches(int64_t n) noexcept
@@ -30,6 +31,22 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
 # Max elements of an operand that is expanded to the common shape.
 cdef enum:
     EXPANDED = 16384
+
+
+cdef struct MaskedSelect:
+    Arg input, mask
+cdef struct MaskedScatter:
+    Arg target, input, mask, source
+cdef struct MaskedFill:
+    Arg target, input, mask, value
+cdef struct Where:
+    Arg condition, input, other
+cdef struct Nonzero:
+    Arg input, size, fill_value
+cdef struct Take:
+    Arg input, index
+cdef struct Put:
+    Arg target, input, index, source, accumulate
 
 
 cdef Layout expanded_copy(Layout v, int ndim, const int64_t* shape):
@@ -89,18 +106,11 @@ cdef Mask _mask(const uint8_t* at, int64_t n):
     return m
 
 
-cdef Layout _masked_select(Op op, PyObject** slots, Layout target):
-    """masked_select(input, mask)"""
-    cdef Layout x = some(slots[0]), mask = some(slots[1])
+cdef Layout _masked_select(Op op, MaskedSelect* a):
+    cdef Layout x = <Layout>a.input.layout, mask = <Layout>a.mask.layout
     cdef int64_t shape[64]
-    cdef int ndim
-    if target is not None or x is None or mask is None or mask.dtype.code != BOOL:
-        return None
-    ndim = common(x, mask, shape)
-    if ndim < 0:
-        return None
-    x, mask = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape)
-    return picked(x, mask)
+    cdef int ndim = common(x, mask, shape)
+    return None if ndim < 0 else picked(expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape))
 
 
 cdef Layout picked(Layout x, Layout mask):
@@ -111,22 +121,18 @@ cdef Layout picked(Layout x, Layout mask):
     return out
 
 
-cdef Layout _masked_scatter(Op op, PyObject** slots, Layout target):
-    """masked_scatter(input, mask, source)"""
-    cdef Layout x = some(slots[0]), mask = some(slots[1]), source = some(slots[2]), out
+cdef Layout _masked_scatter(Op op, MaskedScatter* a):
+    cdef Layout x = <Layout>a.input.layout, mask = <Layout>a.mask.layout, source = <Layout>a.source.layout, out = layout_of(&a.target)
     cdef int64_t shape[64]
     cdef Mask m
-    cdef int ndim
-    if x is None or mask is None or source is None or mask.dtype.code != BOOL or source.dtype is not x.dtype:
+    cdef int ndim = common(x, mask, shape)
+    if ndim < 0 or out is not None and ndim != x.ndim:
         return None
-    ndim = common(x, mask, shape)
-    if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage or source.storage is x.storage):
-        return None
-    x, mask, source = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape), as_contiguous(source)
+    x, mask = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape)
     m = _mask(<const uint8_t*>mask.data(), mask.numel)
-    if source.numel < m.total or target is not None and not same_shape(x, target):
+    if source.numel < m.total or out is not None and not same_shape(x, out):
         return None
-    out = fresh_like(x) if target is None else target
+    out = fresh_like(x) if out is None else out
     with nogil:
         place_by_mask(x.data(), m.at, source.data(), out.data(), m.n, m.counts, x.dtype.itemsize)
     return out
@@ -149,22 +155,21 @@ cdef bint _single(object value, dtype d, void* into):
     return True
 
 
-cdef Layout _masked_fill(Op op, PyObject** slots, Layout target):
-    """masked_fill(input, mask, value)"""
-    cdef Layout x = some(slots[0]), mask = some(slots[1]), out
+cdef Layout _masked_fill(Op op, MaskedFill* a):
+    cdef Layout x = <Layout>a.input.layout, mask = <Layout>a.mask.layout, out = layout_of(&a.target)
     cdef int64_t shape[64]
     cdef double element[2]
     cdef where_fn f
     cdef int ndim
-    if x is None or mask is None or mask.dtype.code != BOOL or x.dtype.itemsize > 8 or not _single(<object>slots[2], x.dtype, element):
+    if x.dtype.itemsize > 8 or not _single(<object>a.value.given, x.dtype, element):
         return None
     ndim = common(x, mask, shape)
-    if ndim < 0 or target is not None and (ndim != x.ndim or mask.storage is x.storage):
+    if ndim < 0 or out is not None and (ndim != x.ndim or mask.storage is x.storage):
         return None
     x, mask, f = expanded_copy(x, ndim, shape), expanded_copy(mask, ndim, shape), where_of(x)
-    if target is not None and not same_shape(x, target):
+    if out is not None and not same_shape(x, out):
         return None
-    out = fresh_like(x) if target is None else target
+    out = fresh_like(x) if out is None else out
     with nogil:
         f(<const uint8_t*>mask.data(), element, x.data(), out.data(), x.numel, False, True)
     return out
@@ -186,18 +191,17 @@ cdef Layout _by_rows(Layout v):
     return v if v.contiguous else as_contiguous(v) if strictly_row_major(v) else None
 
 
-cdef Layout _where(Op op, PyObject** slots, Layout target):
-    """_where(condition, input, other)"""
-    cdef Layout mask = some(slots[0]), x = some(slots[1]), y = some(slots[2]), out
+cdef Layout _where(Op op, Where* args):
+    cdef Layout mask = <Layout>args.condition.layout, x = some(args.input.given), y = some(args.other.given), out
     cdef int64_t shape[64]
     cdef double a[2]
     cdef double b[2]
     cdef int ndim
     cdef bint x_one = x is None, y_one = y is None
     cdef where_fn f
-    if target is not None or mask is None or mask.dtype.code != BOOL or x_one and y_one:
+    if x_one and y_one:
         return None
-    x, y = _beside(slots[1], y if x_one else x, a), _beside(slots[2], x if y_one else y, b)
+    x, y = _beside(args.input.given, y if x_one else x, a), _beside(args.other.given, x if y_one else y, b)
     if x is None or y is None or x.dtype is not y.dtype or x.dtype.itemsize > 8:
         return None
     if is_permuted(mask) and same_run(x, mask) and same_run(y, mask):           # all dense with the same strides
@@ -228,14 +232,11 @@ cdef Layout _where(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _nonzero(Op op, PyObject** slots, Layout target):
-    """nonzeropositions(input): one row of indices per axis"""
-    cdef Layout x = some(slots[0]), out
+cdef Layout _nonzero(Op op, Nonzero* a):
+    """One row of indices per axis."""
+    cdef Layout x = <Layout>a.input.layout, out = positions(x)
     cdef int64_t shape[2]
     cdef int64_t strides[2]
-    if target is not None or x is None:
-        return None
-    out = positions(x)
     if out is None:
         return None
     shape[0], shape[1], strides[0], strides[1] = out.shape[1], x.ndim, 1, out.shape[1]
@@ -261,20 +262,14 @@ cdef Layout positions(Layout x):
     return out
 
 
-cdef Layout _nonzero_static(Op op, PyObject** slots, Layout target):
-    """nonzero_static(input, *, size, fill_value)"""
-    cdef Layout x = some(slots[0]), found, out
+cdef Layout _nonzero_static(Op op, Nonzero* a):
+    cdef Layout x = <Layout>a.input.layout, found, out
     cdef int64_t shape[2]
-    cdef int64_t i, k, total, fill
+    cdef int64_t i, k, total, fill = a.fill_value.value
     cdef int64_t* to
     cdef const int64_t* from_
-    if target is not None or x is None:
-        return None
-    for i in range(1, 3):
-        if type(<object>slots[i]) is not int or not -EXPANDED < <object>slots[i] < EXPANDED:
-            return None
-    shape[0], shape[1], fill = <object>slots[1], x.ndim, <object>slots[2]
-    found = positions(x) if shape[0] >= 0 else None
+    shape[0], shape[1] = a.size.value, x.ndim
+    found = positions(x) if 0 <= shape[0] < EXPANDED else None
     if found is None:
         return None
     out = fresh(found.dtype, 2, shape)
@@ -286,53 +281,46 @@ cdef Layout _nonzero_static(Op op, PyObject** slots, Layout target):
 
 
 # --- flat indices -------------------------------------------------------------------------------------------------
-cdef Layout _take(Op op, PyObject** slots, Layout target):
-    """take(input, index)"""
-    cdef Layout x = some(slots[0]), index = some(slots[1]), out
-    if target is not None or x is None or index is None or index.dtype.code != I64:
-        return None
-    x, index = as_contiguous(x), as_contiguous(index)
-    out = fresh(x.dtype, index.ndim, index.shape)
+cdef Layout _take(Op op, Take* a):
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout
+    cdef Layout out = fresh(x.dtype, index.ndim, index.shape)
     if take_rows(x.data(), <int64_t*>index.data(), out.data(), index.numel, x.numel, x.dtype.itemsize) >= 0:
         return None
     return out
 
 
-cdef Layout _put(Op op, PyObject** slots, Layout target):
-    """put(input, index, source, accumulate)"""
-    cdef Layout x = some(slots[0]), index = some(slots[1]), source = some(slots[2]), out, indices
-    cdef int64_t i, n
+cdef Layout _put(Op op, Put* a):
+    cdef Layout x = <Layout>a.input.layout, source = <Layout>a.source.layout, indices, out
+    cdef bint accumulate = a.accumulate.value
+    cdef int64_t i, n = x.numel
     cdef int64_t* at
     cdef Blocks b
-    if x is None or index is None or source is None or index.dtype.code != I64 or source.dtype is not x.dtype or not has_default_strides(x):
+    if not has_default_strides(x) or source.numel != (<Layout>a.index.layout).numel:
         return None
-    if deterministic() and <object>slots[3] is not True:         # the forward raises the error
-        return None
-    if source.numel != index.numel or <object>slots[3] is True and x.dtype.code != F32 and x.dtype.code != F64:
-        return None
-    if target is not None and (index.storage is x.storage or source.storage is x.storage):
-        return None
-    indices, source, n = copied(index), as_contiguous(source), x.numel
+    if deterministic() and not accumulate or accumulate and x.dtype.code != F32 and x.dtype.code != F64:
+        return None                                # the forward raises the error of the first
+    indices = copied(<Layout>a.index.layout)
     at = <int64_t*>indices.data()
     for i in range(indices.numel):
         if at[i] < -n or at[i] >= n:
             return None
         at[i] = at[i] + n if at[i] < 0 else at[i]
-    out = copied(x) if target is None else target
+    out = copied(x) if a.target.layout == NULL else <Layout>a.target.layout
     b.before = b.after = 0
     b.count = indices.numel
-    if <object>slots[3] is True:
+    if accumulate:
         add_blocks(x.dtype.code, &b, out.data(), at, source.data())
     else:
         move_blocks(&b, out.data(), at, source.data(), x.dtype.itemsize, True)
     return out
 
 
-offer_slots("masked_select", <fast_t>_masked_select)
-offer_slots("masked_scatter", <fast_t>_masked_scatter)
-offer_slots("masked_fill", <fast_t>_masked_fill)
-offer_slots("where", <fast_t>_where)
-offer_slots("nonzero", <fast_t>_nonzero)
-offer_slots("nonzero_static", <fast_t>_nonzero_static)
-offer_slots("take", <fast_t>_take)
-offer_slots("put_flat", <fast_t>_put)
+offer("masked_select", <form_t>_masked_select, "input: any strided nonempty, mask: bool strided nonempty")
+offer("masked_scatter", <form_t>_masked_scatter,
+      "target, input: any strided nonempty, mask: bool strided nonempty, source: same copied nonempty")
+offer("masked_fill", <form_t>_masked_fill, "target, input: any strided nonempty, mask: bool strided nonempty, value: raw")
+offer("where", <form_t>_where, "condition: bool strided nonempty, input other: raw")
+offer("nonzero", <form_t>_nonzero, "input: any strided nonempty")
+offer("nonzero_static", <form_t>_nonzero_static, "input: any strided nonempty")
+offer("take", <form_t>_take, "input: any copied nonempty, index: int64 copied nonempty")
+offer("put_flat", <form_t>_put, "target, input: any strided nonempty, index: int64 strided nonempty, source: same copied nonempty")
