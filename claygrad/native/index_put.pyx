@@ -1,21 +1,21 @@
 """Native forms of x[i, j] and x[i, j] = y with index tensors, numbers and masks. None: the declaration runs, and raises errors."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from claygrad.native.mask cimport Blocks, add_blocks, move_blocks, picked, positions, expanded_copy, where_fn, where_of
-from claygrad.core.op cimport Op, fast_t
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport BOOL, F32, F64, I64, of_code
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport take_rows
-from claygrad.core.data.layout cimport (Layout, as_contiguous, by_stride, fresh, fresh_like, fresh_strided, is_broadcast, new_layout,
-                                        permuted, same_shape, strictly_row_major)
-from claygrad.native.rearrange cimport copied, has_default_strides, some
+from claygrad.core.data.layout cimport (Layout, as_contiguous, by_stride, fresh, fresh_like, fresh_strided, is_broadcast, lines_along,
+                                        new_layout, permuted, same_shape, strictly_row_major)
+from claygrad.native.rearrange cimport copied, has_default_strides
 from claygrad.native.scatter cimport entries_apart
 from claygrad.native.elementwise cimport is_permuted
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.guard cimport Arg, form_t, layout_of
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "index/dense.hpp" namespace "clay" nogil:
     void select_along(const void*, const int64_t*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
@@ -29,6 +29,12 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
 # A tensor with gaps is copied first if more than one in MANY elements along the last axis are selected.
 cdef enum:
     MANY = 8
+
+
+cdef struct Index:
+    Arg input, indices
+cdef struct IndexPut:
+    Arg target, input, indices, values, accumulate
 
 
 cdef struct Selection:
@@ -242,16 +248,13 @@ cdef Layout _last_axis(Layout x, object indices):
     return out
 
 
-cdef Layout _index(Op op, PyObject** slots, Layout target):
-    """index(input, indices)"""
-    cdef Layout x = some(slots[0]), at, out, mask
+cdef Layout _index(Op op, Index* a):
+    cdef Layout x = <Layout>a.input.layout, at, out, mask
     cdef Selection c
-    cdef int64_t outer = 1, inner, k
+    cdef int64_t outer, inner, k
     cdef int64_t* numbers
-    cdef int d, i
-    if target is not None or x is None:
-        return None
-    indices = <object>slots[1]
+    cdef int d
+    indices = <object>a.indices.given
     if not has_default_strides(x) and (is_broadcast(x) or not strictly_row_major(x)):
         return _last_axis(x, indices) if len(indices) == x.ndim > 1 else _first_axis(x, indices)
     if len(indices) == 1 and isinstance(indices[0], Tensor):
@@ -265,8 +268,7 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
     d = c.blocks.before
     if d + c.blocks.after + 1 == x.ndim and (x.contiguous or c.blocks.after == 0 and at.numel >= x.shape[d] // MANY):    # along one axis
         numbers = <int64_t*>at.data()
-        for i in range(d):
-            outer *= x.shape[i]
+        outer = lines_along(x.ndim, x.shape, d).outer
         if x.strides[d] > 1:
             for k in range(at.numel):
                 numbers[k] = numbers[k] // x.strides[d]
@@ -280,24 +282,15 @@ cdef Layout _index(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _index_put(Op op, PyObject** slots, Layout target):
-    """index_put(input, indices, values, accumulate)"""
-    cdef Layout x = some(slots[0]), values = some(slots[2]), at, out, mask
-    cdef bint accumulate = <object>slots[3] is True
+cdef Layout _index_put(Op op, IndexPut* a):
+    cdef Layout x = <Layout>a.input.layout, values = <Layout>a.values.layout, target = layout_of(&a.target), at, out, mask
+    cdef bint accumulate = a.accumulate.value
     cdef Selection c
     cdef where_fn f
     cdef int i, k
-    indices = <object>slots[1]
-    if x is None or values is None or values.dtype is not x.dtype or not has_default_strides(x):
+    indices = <object>a.indices.given
+    if not has_default_strides(x) or accumulate and x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64:
         return None
-    if accumulate and x.dtype.code != F32 and x.dtype.code != F64 and x.dtype.code != I64:
-        return None
-    if target is not None:
-        if values.storage is target.storage:
-            return None
-        for item in indices:
-            if item is not None and (<Tensor?>item).layout.storage is target.storage:
-                return None
     if len(indices) == 1 and values.numel == 1 and not accumulate and isinstance(indices[0], Tensor):
         mask = (<Tensor>indices[0]).layout
         if mask.dtype.code == BOOL and x.ndim and same_shape(mask, x) and values.ndim <= 1:
@@ -329,5 +322,5 @@ cdef Layout _index_put(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer_slots("index", <fast_t>_index)
-offer_slots("put", <fast_t>_index_put)
+offer("index", <form_t>_index, "input: any strided nonempty")
+offer("put", <form_t>_index_put, "target, input: any strided nonempty, values: same strided nonempty")
