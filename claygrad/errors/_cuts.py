@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
+from claygrad.core.graph.modes import get_grad_enabled
+from claygrad.core.graph.provenance import place_text
 from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, statements, value_of
 
 if TYPE_CHECKING:
@@ -103,6 +106,8 @@ def cut_lines(context: Context) -> str:
 
 def _told(context: Context, at: Line, what: str | None = None) -> str:
     what = what or _cutter(at.expression) or _cutter(parsed(at.source))
+    if what == "autograd.grad" and at.number == context.line.number:
+        what = next((found for found in map(_cutter, getattr(context.line.expression, "args", ())) if found), None)
     context.lines.append(f"it was cut from its graph at {at.text}")
     if what is None:
         blocks = [ast.unparse(node.items[0]) for node in block_around(at.code, at.number, (ast.With,))]  # type: ignore[attr-defined]
@@ -110,7 +115,22 @@ def _told(context: Context, at: Line, what: str | None = None) -> str:
                    for mark in node.decorator_list]  # type: ignore[attr-defined]
         if any(word in text for text in blocks for word in ("no_grad", "inference_mode", "set_grad_enabled")):
             return "compute it outside torch.no_grad() (or inference_mode), which records nothing"
+        if not get_grad_enabled():
+            _name_the_switch(context, at)
+            return "recording is switched off in this thread: torch.set_grad_enabled(True) before the loss is computed"
     return _OUT_OF[what]
+
+
+def _name_the_switch(context: Context, at: Line) -> None:
+    """The line that switched recording off for all that follows, if the file shows it."""
+    for node in statements(at.code.co_filename):
+        call = node.value if isinstance(node, ast.Expr) else None
+        name = getattr(getattr(call, "func", None), "attr", "")
+        if isinstance(call, ast.Call) and name == "set_grad_enabled" and call.args and (
+                getattr(call.args[0], "value", None) is False):
+            text = linecache.getline(at.code.co_filename, node.lineno).strip()
+            context.lines.append(f"it was switched off at {place_text(at.code.co_filename, node.lineno)}: {text}")
+            return
 
 
 def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line: int, seen: set[str]) -> str | None:

@@ -26,6 +26,10 @@ def is_library(code: CodeType) -> bool:
     return (file.startswith(_LIBRARY) and "site-packages" not in file) or file.startswith(("<frozen", _NUMPY))
 
 
+def is_numpy(code: CodeType) -> bool:
+    return code.co_filename.startswith(_NUMPY)
+
+
 _NUMPY = os.path.dirname(os.path.abspath(numpy.__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 

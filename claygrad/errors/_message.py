@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, described, shape_of, shape_text
-from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._frames import is_library, is_numpy, is_ours
 from claygrad.errors._source import Line, line_of_frame, short, value_of
 from claygrad.errors._ways import Context, way_out
 
@@ -79,6 +79,7 @@ class Message:
         outer: Any = frame
         while outer is not None and (is_library(outer.f_code) or is_ours(outer.f_code)):
             outer = outer.f_back
+        library = "numpy" if is_numpy(frame.f_code) else ""
         frame = outer or frame
         self.line = line_of_frame(frame)
         self.line_text = self.line.text
@@ -88,6 +89,7 @@ class Message:
         outside = call if self.layer is None else self.layer
         names = outside.names_on(self.line, frame)
         context = Context(self.head, self.kind, call, self.layer, self.line, frame, names, self.own)
+        context.library = library
         self.operands = self._operand_lines(call, names if call is outside else [], context)
         self.way = way_out(context)
         said = "\n".join(self.operands)

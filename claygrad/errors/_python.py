@@ -15,6 +15,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
+from claygrad.errors import _everyday
 from claygrad.errors._attributes import attribute_hint
 from claygrad.errors._frames import is_library, is_ours
 from claygrad.errors._source import MISSING, Line, assignment_before, short, statement_at, value_of
@@ -89,13 +90,19 @@ def python_hint(error: BaseException) -> tuple[str, Line] | None:
     told = ""
     site = site_of(error)
     if site is None:
-        return None
+        return _everyday.in_a_library(error)
     if isinstance(error, AttributeError):
         told = attribute_hint(error, site)
     elif isinstance(error, KeyError):
         told = _key(error, site)
     elif isinstance(error, NameError):
         told = _name(error, site)
+    elif isinstance(error, ZeroDivisionError):
+        told = _everyday.zero_division(site)
+    elif isinstance(error, StopIteration):
+        told = _everyday.exhausted(site)
+    elif isinstance(error, ImportError):
+        told = _everyday.not_found(error, site)
     elif (
         isinstance(error, (TypeError, ValueError, IndexError))
         and len(error.args) == 1
@@ -204,6 +211,13 @@ def none_hint(node: ast.AST | None, site: Site) -> str:
     return f"{name} is None: give it a value before this line, or ask `is not None` first"
 
 
+def _is_update_of(name: str, statement: ast.stmt) -> bool:
+    """Whether it is `w = w - 0.1 * w.grad`, and the like."""
+    return isinstance(statement, ast.Assign) and any(
+        isinstance(target, ast.Name) and target.id == name for target in statement.targets
+    ) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(statement.value))
+
+
 def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
     owner = site.look(node.value)
     of = short(node.value) or "the tensor"
@@ -211,6 +225,14 @@ def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
         if not owner.requires_grad:
             return f"{name} is None: {of} does not require grad; call {of}.requires_grad_() before the loss is computed"
         if not owner.is_leaf:
+            candidates = (statement_at(site.line.code, site.line.number), site.made(node.value))
+            made = next((one for one in candidates if one is not None and _is_update_of(of, one)), None)
+            if made is not None:
+                return (
+                    f"{name} is None: {of} is no leaf since {Line.at(site.line.code, made.lineno)}, which makes a new "
+                    f"tensor; change it in place, without recording: with torch.no_grad(): {of} -= lr * {name}, or let "
+                    "an optimizer do it"
+                )
             return (
                 f"{name} is None: {of} is computed, and only leaves keep their gradient; call {of}.retain_grad() "
                 f"before "
@@ -239,9 +261,29 @@ def _operands(match: re.Match[str], site: Site) -> str:
             return none_hint(part, site)
         if kind in ("method", "builtin_function_or_method", "function"):
             return f"{short(part) or 'it'} is a method: call it, {short(part) or 'it'}()"
+    for part in parts:
+        told = module_for_result(part, site) or _everyday.values_and_indices(part, site)
+        if told:
+            return told
     for part, kind in zip(parts, kinds, strict=False):
         if kind in ("list", "tuple") and any(isinstance(x, Tensor) for x in _elements(site.look(part))):
             return f"{short(part)} is a {kind} of tensors: torch.stack({short(part)}) makes one tensor of it"
+    return ""
+
+
+def module_for_result(node: ast.AST | None, site: Site) -> str:
+    """`nn.ReLU(x) * 2`, `model + 1`: a layer where its result is meant; nothing for other things."""
+    value = site.look(node)
+    name = (short(node) if node is not None else None) or "it"
+    if hasattr(value, "_modules") and hasattr(value, "_parameters"):
+        return f"{name} is a module, not its result: call it with the data, {name}(x)"
+    made = site.look(node.func) if isinstance(node, ast.Call) else MISSING
+    if isinstance(made, type) and hasattr(made, "register_forward_hook") and isinstance(node, ast.Call):
+        given = ", ".join(short(part) or "x" for part in node.args) or "x"
+        return (
+            f"{made.__name__}(...) makes the layer, and the data comes in a second call: "
+            f"{short(node.func) or made.__name__}()({given})"
+        )
     return ""
 
 
@@ -403,6 +445,9 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
                 "output, h, most layers one tensor, which would be taken apart row by row"
             )
         if isinstance(value.func, ast.Attribute):
+            told = _everyday.parts_of(value, match)
+            if told:
+                return told
             owner = site.look(value.func.value)
             if isinstance(owner, Tensor) or getattr(owner, "__name__", "").partition(".")[0] == "claygrad":
                 return (f"{value.func.attr}() returns one tensor, or as many as its arguments say: count the names "
@@ -418,6 +463,17 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
             )
         if type(held).__name__ == "Size":
             return f"the shape is {tuple(held)}: name {len(held)} sizes before =, or *rest for several"
+    return ""
+
+
+@_hint(r"can only concatenate (tuple|list) \(not \"(\S+)\"\) to (?:tuple|list)$")
+def _joined(match: re.Match[str], site: Site) -> str:
+    for part in _sides(site.node):
+        told = _everyday.values_and_indices(part, site)
+        if told:
+            return told
+    if match[1] == "list" and match[2] in ("Tensor", "Parameter", "int", "float"):
+        return "a list grows by lists: values + [x], or values.append(x); torch.tensor(values) + x adds numbers"
     return ""
 
 
@@ -459,6 +515,16 @@ def _numbers(_: re.Match[str], site: Site) -> str:
     return f"torch.{name}(x) takes tensors" if name and hasattr(Tensor, name) else ""
 
 
+@_hint(r"([\w.<>]+)\(\) (?:missing \d+ required|takes .*positional|got an unexpected keyword|got multiple values)")
+def _own_function(match: re.Match[str], site: Site) -> str:
+    return _everyday.called_wrongly(match, site)
+
+
+@_hint(r"(?:list|tuple|string) (?:assignment )?index out of range$|pop from empty list$")
+def _list_index(_: re.Match[str], site: Site) -> str:
+    return _everyday.list_index(site)
+
+
 def _key(error: KeyError, site: Site) -> str:
     if len(error.args) != 1:
         return ""
@@ -471,22 +537,26 @@ def _key(error: KeyError, site: Site) -> str:
             f"several"
         )
     held = site.look(node.value) if isinstance(node, ast.Subscript) else MISSING
-    if not isinstance(held, dict) or not isinstance(key, str):
+    if not isinstance(held, dict):
         return ""
-    of_tensors = (
-        any(isinstance(x, Tensor) or hasattr(x, "_modules") for x in held.values())
-        or "state_dict" in name
-        or "state" in name
-    )
+    if not isinstance(key, str):
+        shown = ", ".join(f"{one!r:.40}" for one in list(held)[:8])
+        return f"{name} has no key {key!r:.40}: it has {shown or 'none'}{', ...' * (len(held) > 8)}"
     near = difflib.get_close_matches(key, [one for one in held if isinstance(one, str)], 3, 0.5)
     if near:
         return f"did you mean {' or '.join(map(repr, near))}?"
-    return f"{name} has {', '.join(map(repr, list(held)[:8]))}" if of_tensors else ""
+    if not held:
+        return f"{name} is empty: nothing was put into it before this line"
+    more = f", and {len(held) - 8} more" if len(held) > 8 else ""
+    return f"{name} has the key{'s' * (len(held) > 1)} {', '.join(f'{one!r:.40}' for one in list(held)[:8])}{more}"
 
 
 def _name(error: NameError, site: Site) -> str:
     name = getattr(error, "name", None)
-    if not isinstance(name, str) or isinstance(error, UnboundLocalError):
+    if isinstance(error, UnboundLocalError):
+        found = re.search(r"local variable '(\w+)'", str(error))
+        return _everyday.unbound(found[1], site) if found else ""
+    if not isinstance(name, str):
         return ""
     owner: Any = site.frame.f_locals.get("self")
     if hasattr(owner, "_modules") and name in {**vars(owner), **owner._modules, **owner._parameters, **owner._buffers}:

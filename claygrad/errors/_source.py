@@ -109,6 +109,16 @@ def value_of(node: ast.AST | None, frame: FrameType) -> Any:
                 return owner[node.slice.value]
             except (LookupError, TypeError):
                 return MISSING
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Name, ast.UnaryOp)):
+        owner, key = value_of(node.value, frame), value_of(node.slice, frame)
+        if type(owner) in (list, tuple, dict) and type(key) in (int, str):
+            try:
+                return owner[key]
+            except (LookupError, TypeError):
+                return MISSING
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = value_of(node.operand, frame)
+        return -number if type(number) in (int, float) else MISSING
     elif isinstance(node, ast.Constant):
         return node.value
     return MISSING

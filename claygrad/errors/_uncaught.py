@@ -12,9 +12,13 @@ import importlib
 import sys
 from typing import Any
 
-from claygrad.errors._frames import is_library, is_ours, raised_by_us
+from claygrad.errors._frames import is_library, is_ours, raised_by_us, without_our_frames
 from claygrad.errors._message import message_of
 from claygrad.errors._python import python_hint
+
+_EXPLAINED = (
+    AttributeError, TypeError, ValueError, LookupError, NameError, ArithmeticError, ImportError, StopIteration
+)
 
 
 def explain(error: BaseException) -> None:
@@ -47,7 +51,9 @@ def _note(error: BaseException) -> None:
         return
     if len(error.args) == 1 and isinstance(error.args[0], str) and "\n  at " in error.args[0]:
         return  # an entry point has explained it
-    if message_of(error) is None and raised_by_us(error):
+    if isinstance(error, StopIteration):
+        without_our_frames(error)
+    elif message_of(error) is None and raised_by_us(error):
         _by_a_private_function(error)
         return
     found = python_hint(error)
@@ -81,4 +87,4 @@ def listen() -> None:
     """Explain errors of Python's own in IPython and Jupyter, unless somebody handles exceptions there already."""
     shell = sys.modules["IPython"].get_ipython()
     if shell is not None and not shell.custom_exceptions:
-        shell.set_custom_exc((AttributeError, TypeError, ValueError, LookupError, NameError), _show)
+        shell.set_custom_exc(_EXPLAINED, _show)

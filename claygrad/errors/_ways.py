@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Hint = Callable[[re.Match[str], "Context"], "str | None"]
 
 _HINTS: list[tuple[re.Pattern[str], Hint]] = []
-_SUBJECTS = ("layers", "training", "graph", "shapes", "losses", "values", "models", "calls", "general")
+_SUBJECTS = ("layers", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls", "general")
 
 
 class Context:
@@ -28,6 +28,7 @@ class Context:
         self.head, self.kind, self.call, self.layer = head, kind, call, layer
         self.line, self.frame, self.names, self.own = line, frame, names, own
         self.lines: list[str] = []               # what a hint wants said besides
+        self.library = ""                        # that called claygrad for the user's line: numpy
 
     @property
     def module(self) -> Any:
@@ -96,6 +97,8 @@ def way_out(context: Context) -> list[str]:
     if not _HINTS:
         for subject in _SUBJECTS:
             importlib.import_module(f"claygrad.errors.{subject}")
+    if context.library == "numpy" and "numpy()" not in context.head and context.kind is TypeError:
+        return [_called_by_numpy(context)]
     for pattern, fn in _HINTS:
         if context.own and fn.__module__.endswith(".general"):
             break                                # whoever raised it has told more than a text tells
@@ -106,6 +109,16 @@ def way_out(context: Context) -> list[str]:
         if text:
             return text.split("\n")
     return [] if context.own else _how_it_is_called(context)
+
+
+def _called_by_numpy(context: Context) -> str:
+    """`np.mean(x)` calls `x.mean(axis=None, out=None)`: NumPy takes a tensor for an array."""
+    node: Any = context.line.expression
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    name = (short(given) if given is not None else None) or "x"
+    called = context.call.name.rpartition(".")[2]
+    ours = f"use torch.{called}({name})" if called and hasattr(Tensor, called) else "use claygrad's own function"
+    return f"NumPy called it, with arguments of its own: {ours}, or give NumPy an array, {name}.detach().numpy()"
 
 
 def _how_it_is_called(context: Context) -> list[str]:

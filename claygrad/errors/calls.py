@@ -83,11 +83,34 @@ def other_kind(match: re.Match[str], context: Context) -> str | None:
 
 @hint(r"received an invalid combination of arguments|positional arguments?|missing .* argument|multiple values for "
       r"argument")
-def arguments(_: re.Match[str], context: Context) -> str | None:
+def arguments(match: re.Match[str], context: Context) -> str | None:
     shown = _shown(context)
+    missing = re.search(r"missing \d+ required (?:keyword-only |positional )?arguments?: (.+)", match.string)
+    if missing is not None and shown:
+        names = re.findall(r"['\"](\w+)['\"]", missing[1])
+        return f"give it {' and '.join(f'{name}=...' for name in names)}: it is {shown}"
+    forms = _forms(match.string, context.call.name)
+    if forms and (not shown or "*args" in shown):
+        return f"it is {' or '.join(forms)}"
     return f"it is {shown}" if shown else None
 
 
-say(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", "element {1} is {2}: make a tensor of it, "
-    "or leave it out")
+def _forms(text: str, name: str) -> list[str]:
+    """`randint(high, size)` and `randint(low, high, size)`, from the lines of a text that lists them."""
+    found = []
+    for line in re.findall(r"^ ?\* \((.*)\)$", text, re.MULTILINE):
+        before = line.partition(", *,")[0].removeprefix("*, ")
+        names = [part.partition(" = ")[0].split(" ")[-1] for part in before.split(", ") if part and "*" not in part]
+        found.append(f"{name}({', '.join(names)})")
+    return list(dict.fromkeys(found))[:3] if name else []
+
+
+@hint(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)")
+def element(match: re.Match[str], context: Context) -> str | None:
+    if context.call.name in ("__next__", "default_collate", "collate") or "DataLoader" in type(
+            context.call.args[0] if context.call.args else None).__name__:
+        return (f"sample {match[1]} of the batch is {match[2]}, the others are tensors: return a tensor from "
+                "__getitem__ for every index, or leave such samples out in a collate_fn")
+    return f"element {match[1]} is {match[2]}: make a tensor of it, or leave it out"
+
 say(r"'(\w+)' object is not callable", "it is a value, not a function: look at the brackets")

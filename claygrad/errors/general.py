@@ -87,8 +87,43 @@ def _told(context: Context, text: str) -> str:
     return f"{text}{f': here {named}' if named else ''}{_see(context)}"
 
 
+_DEMAND = re.compile(
+    r"(?:^|[:,.;] )(?:[Ee]xpect(?:s|ed) (?P<a>[\w .,'`()\[\]-]{2,60}?) to (?P<b>be|have|match|contain|lie|equal)|"
+    r"(?P<c>[\w .'`()\[\]-]{2,60}?) (?:must|should|has to|have to|needs? to) (?P<d>be|have|match|contain|lie|equal)) "
+    r"(?P<e>.{2,90}?)(?=,? but\b|,? got\b|,? found\b|\. |\.$|, instead|;|, for |$)"
+)
+
+
+def _demand(context: Context) -> str:
+    """`grid and input must have same batch size`: what the text wants, in its own words."""
+    found = _DEMAND.search(context.head.partition("\n")[0])
+    if found is None:
+        return ""
+    who, verb = found["a"] or found["c"], found["b"] or found["d"]
+    return f"{who.strip(' `')} must {verb} {found['e'].strip()}"
+
+
 def _count(word: str) -> int | None:
     return int(word) if word.isdigit() else _NUMBERS.get(word.lower())
+
+
+_ADVICE = re.compile(
+    r"(?:^|[.;:!?)] |, |\n)((?:[Pp]lease )?(?:[Uu]se|[Tt]ry|[Cc]onsider|[Cc]all|[Ss]et|[Pp]ass|[Ss]pecify|[Mm]ake sure|"
+    r"[Pp]rovide|[Cc]hoose|[Ii]ncrease|[Rr]educe|[Ee]nable|[Dd]isable|[Mm]ove|[Cc]onvert|[Dd]efine|[Ii]mplement) "
+    r"[^\n]+?|[Mm]aybe you wanted to [^\n]+?|[Dd]id you mean [^\n]+?|[Yy]ou (?:can|may|should|need to|must) "
+    r"[^\n]+?|[^\n.;:]* can be used instead)(?=[.;](?: |$)|\n|$)"
+)
+
+
+@hint(r"(?i)\b(?:use|try|consider|please|call|set|pass|specify|make sure|provide|choose|maybe|did you|you |instead)")
+def advice(_: re.Match[str], context: Context) -> str | None:
+    """What PyTorch's text itself says is to be done: repeated where the ways out stand, with what came."""
+    found = _ADVICE.search(context.head)
+    if found is None or len(found[1]) > 160 or context.kind.__module__ != "builtins":
+        return None
+    words = re.sub(r"^[Pp]lease ", "", found[1].strip())
+    named = _named(context)
+    return f"{words[:1].lower()}{words[1:]}" + (f" (here {named})" if named else "")
 
 
 @hint(r"(?:at least|minimum of) (\d|one|two|three)[- ]?(?:D\b|dim)|at least (\d)-?D")
@@ -135,6 +170,8 @@ def one_of_two(match: re.Match[str], context: Context) -> str | None:
     words = re.findall(r"['\"`](\w+)['\"`]", context.head) or [
         name for name in _arguments(context) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", context.head)
     ]
+    if re.search(r"either be |should be either|must be either", context.head):
+        return None
     if re.search(r"one of|must be either", context.head) and not re.search(r"not both|both|together", context.head):
         return _told(context, "choose one of those that the text lists")
     return _told(
@@ -175,6 +212,9 @@ def other_dtype(match: re.Match[str], context: Context) -> str | None:
         f"{name} {x.dtype}" for name, x in context.call.operands(context.names if context.layer is None else None)[:4]
     )
     here = f" (here {dtypes})" if dtypes else ""
+    if not dtypes and re.search(r"got (?:str|float|int|list|tuple|NoneType|bool)\b", head):
+        want = "int" if re.search(r"long|[Ii]nt", match[0]) else "float"
+        return f"give it a Python number: {want}(value){_see(context)}"
     negative = re.search(
         r"(?:not|n't|no|cannot|may not|un)\W?(?:\w+ ){0,3}support|not "
         r"(?:be|accept|implemented|allow)|unsupported|does not",
@@ -212,11 +252,10 @@ def equal_sizes(_: re.Match[str], context: Context) -> str | None:
     shapes = _shapes(context)
     named = _named(context)
     here = shapes or named
-    return (
-        "make the sizes equal that the text names: reshape, slice or pad one of them"
-        + (f" (here {here})" if here else "")
-        + _see(context)
-    )
+    demand = _demand(context)
+    what = f"{demand}: reshape, slice or pad one of them" if demand else (
+        "make the sizes equal: reshape, slice or pad one of them")
+    return what + (f" (here {here})" if here else "") + _see(context)
 
 
 @hint(r"non-?empty|empty|no elements|non-zero (?:size|number)|zero[- ]size|zero elements|at least one|0 elements")
@@ -234,7 +273,18 @@ def emptiness(_: re.Match[str], context: Context) -> str | None:
     r"not) be (?:zero|0)|overflow|bound|should not be zero|finite"
 )
 def ranges(_: re.Match[str], context: Context) -> str | None:
-    return _told(context, "change the number")
+    wrong = [
+        name
+        for name, value in _arguments(context).items()
+        if isinstance(value, Tensor) and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", context.head)
+    ]
+    if wrong and re.search(r"negative|positive|greater than 0|> ?0|>= ?0", context.head):
+        name = wrong[0]
+        return (
+            f"its values must be 0 or more: {name}.clamp(min=0), {name}.exp() or F.softplus({name}) makes them so"
+            f"{_see(context)}"
+        )
+    return _told(context, "take a number that fits")
 
 
 @hint(
@@ -253,7 +303,7 @@ def counted(_: re.Match[str], context: Context) -> str | None:
     r"(?:must|should|can) be |wrong type|not an? |is not a|instead of"
 )
 def other_kinds(_: re.Match[str], context: Context) -> str | None:
-    return _told(context, "give it another")
+    return _told(context, "give it what it takes")
 
 
 @hint(r"requires? grad|grad(?:ient)?s? .*(?:not|cannot|can't)|differentiable|autograd")

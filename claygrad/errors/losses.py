@@ -41,6 +41,10 @@ def floats_for_classes(_: re.Match[str], context: Context) -> str | None:
       r"probabilities, got \w+)")
 def targets_of_two_dimensions(_: re.Match[str], context: Context) -> str | None:
     scores, target = _pair(context)
+    if not _of_classes(context):
+        name = context.name(len(context.call.tensors) - 1, "target")
+        given = shape_text(shape_of(context.call.tensors[-1])) if context.call.tensors else "more"
+        return f"the target has one number for each row, (batch,), and {given} came: {name}.squeeze(1)"
     if scores is None:
         return _TARGETS
     if shape_of(target)[1:] == (1,):
@@ -123,6 +127,10 @@ def integers_for_floats(_: re.Match[str], context: Context) -> str | None:
 
 
 say(r"is not a valid value for reduction", 'reduction is "mean", "sum" or "none"')
+say(r"Expected input_lengths to have value at most (\d+), but got value (\d+)", "log_probs has {1} steps, (time, "
+    "batch, classes), and an input length of {2} came: lengths are counted in those steps, after any pooling or stride")
+say(r"Expected target_lengths to have value at (?:most|least) (-?\d+), but got value (-?\d+)", "the targets have "
+    "{1} columns, and a target length of {2} came: target_lengths counts the labels of each row, without padding")
 say(r"ctc_loss|[Tt]arget_lengths|input_lengths", "ctc_loss takes log-probabilities (time, batch, classes), targets, "
                                                  "and the two "
     "tuples of lengths")

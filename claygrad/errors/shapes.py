@@ -1,6 +1,7 @@
 """Ways out of errors about shapes."""
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -8,13 +9,43 @@ from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._ways import Context, hint, say
 
 
+def _disagree(x: Any, y: Any) -> bool:
+    return any(m != n and 1 not in (m, n) for m, n in zip(shape_of(x)[::-1], shape_of(y)[::-1], strict=False))
+
+
+def _widened(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) -> str:
+    """`mask[:, None, None, :] is (2, 1, 1, 5), which fits`: the smaller one with new dimensions, if that helps."""
+    if len(a) == len(b) or 1 in (len(a), len(b)) or not a or not b:
+        return ""                                                     # a vector: below
+    small, large, name = (a, b, names[0]) if len(a) < len(b) else (b, a, names[1])
+    places = [
+        at for at in itertools.combinations(range(len(large)), len(small))
+        if all(m == large[i] or m == 1 for m, i in zip(small, at, strict=True))
+    ]
+    if not places:
+        return ""
+    at = max(places, key=lambda one: (one[0] == 0, one[1:]))          # a batch first, the rest as far back as it goes
+    first = at[0]
+    parts = [":" if i in at else "None" for i in range(first, len(large))]
+    shape = tuple(large[i] if i in at and small[at.index(i)] != 1 else 1 for i in range(first, len(large)))
+    shown = f"{name}.unsqueeze({parts.index('None')})" if parts.count("None") == 1 else f"{name}[{', '.join(parts)}]"
+    if "None" not in parts:
+        return ""
+    return f"{shown} is {shape_text(shape)}, which fits"
+
+
 @hint(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
 def broadcasting(match: re.Match[str], context: Context) -> str | None:
     rule = "shapes are compared from the last dimension, and each pair of sizes must be equal or 1"
-    tensors = context.call.tensors
-    if len(tensors) < 2:
+    named = context.call.operands(context.names if context.layer is None else None)
+    if len(named) < 2:
         return rule
-    (a, b), names = (shape_of(tensors[0]), shape_of(tensors[1])), (context.name(0, "a"), context.name(1, "b"))
+    pairs = [(one, other) for i, one in enumerate(named) for other in named[i + 1:] if _disagree(one[1], other[1])]
+    first, second = pairs[0] if pairs else named[:2]
+    (a, b), names = (shape_of(first[1]), shape_of(second[1])), (first[0], second[0])
+    found = _widened(a, b, names)
+    if found and not (len(a) == len(b) == 2 and a == b[::-1]):
+        return f"{rule}: {found}"
     if len(a) != len(b):
         small, large, name = (a, b, names[0]) if len(a) < len(b) else (b, a, names[1])
         missing = len(large) - len(small)
@@ -84,9 +115,15 @@ say(r"both arguments to (linear|matmul) need to be at least 1D", "give it at lea
 
 @hint(r"Given groups=(\d+), weight of size \[(.*?)\], expected input\[(.*?)\] to have (\d+) channels, but got (\d+) "
       r"channels")
-def channels(match: re.Match[str], _: Context) -> str | None:
+def channels(match: re.Match[str], context: Context) -> str | None:
     given = [int(n) for n in match[3].split(", ")]
     want = int(match[4])
+    whole = shape_of(context.call.tensors[0]) if context.call.tensors else ()
+    if len(whole) == len(given) - 1 and want == 1:
+        name = "images" if len(whole) == 3 else "samples"
+        return (f"the input {shape_text(whole)} has no dimension for channels, so it was taken for one of {whole[0]} "
+                f"channels: unsqueeze(1) makes {whole[0]} {name} of 1 channel of it, "
+                f"{shape_text((whole[0], 1, *whole[1:]))}")
     if given[-1] == want:
         order = (0, len(given) - 1, *range(1, len(given) - 1))
         return (f"channels come second, and here they are last: permute{order} the input, which gives "
@@ -181,7 +218,6 @@ say(r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to ind
 say(r"output with shape \[(.*?)\] doesn't match the broadcast shape \[(.*?)\]", "a change in place keeps the shape "
     "({1}): write "
     "x = x + y instead, or reshape the other operand")
-say(r"einsum\(\)", "a letter for every dimension of an operand, and one size for each letter")
 
 
 @hint(r"(running_mean|running_var|weight|bias) should contain (\d+) elements not (\d+)")
@@ -200,6 +236,11 @@ def dims_of_norm(match: re.Match[str], context: Context) -> str | None:
     return f"{sibling} takes {got}D input; for this one give {match[1]} (batch, channels, ...)"
 
 
+say(r"output padding must be smaller than either stride or dilation.*?output_padding_\w+: (\d+).*?stride_\w+: (\d+)",
+    "output_padding={1} must be less than stride={2}, or than dilation: it chooses among the sizes that one stride "
+    "covers; take stride - 1 at most")
+say(r"output padding must be smaller than either stride or dilation", "output_padding must be less than stride, or "
+    "than dilation: take stride - 1 at most")
 say(r"Expected more than 1 value per channel when training", "take a larger batch (drop_last=True in the DataLoader "
     "for a last batch "
     "of one), or call model.eval() where you do not train")
@@ -211,7 +252,18 @@ say(r"Given normalized_shape=\[(.*?)\], expected input with shape \[(.*?)\], but
 say(r"num_channels .*must be divisible by num_groups|Expected number of channels in input to be divisible by "
     r"num_groups",
     "take a num_groups that divides the number of channels")
-say(r"embed_dim must be divisible by num_heads", "take num_heads that divides embed_dim")
+@hint(r"embed_dim must be divisible by num_heads")
+def heads(_: re.Match[str], context: Context) -> str | None:
+    width, count = context.argument("embed_dim") or context.argument("d_model"), context.argument("num_heads")
+    if not isinstance(width, int) or not isinstance(count, int) or width < 1:
+        return "take num_heads that divides embed_dim"
+    fits = [n for n in range(1, width + 1) if width % n == 0]
+    near = sorted(sorted(fits, key=lambda n: abs(n - count))[:2])
+    return (f"num_heads must divide embed_dim, and {count} does not divide {width}: take num_heads="
+            f"{' or '.join(map(str, near))}, or embed_dim={-(-width // count) * count}")
+
+
+
 say(r"input\.size\(-1\) must be equal to input_size\. Expected (\d+), got (\d+)", "the last dimension of the input "
     "must be "
     "input_size: make the layer with input_size={2}, or give it {1} features")

@@ -64,7 +64,7 @@ say(r"\"?(bincount|histc|one_hot|gcd|lcm|bitwise_\w+|lshift|rshift|shift|and|or|
 say(r"\"?(\w+)\"? not implemented for '(Long|Int|Short|Byte|Char|Bool)'", "it takes floating numbers: call .float() "
     "first")
 say(r"\"?(\w+)\"? not implemented for '(Half|BFloat16)'", "it takes float32: call .float() first")
-say(r"not implemented for '(\w+)'", "cast the input to a dtype that it takes, such as .float()")
+say(r"not implemented for '(?!Complex)(\w+)'", "cast the input to a dtype that it takes, such as .float()")
 say(r"[Ee]xpected a (floating|complex).*|should be .*floating|must be .*floating|only (supports|for) floating",
     "cast the input with .float()")
 say(r"Subtraction, the `-` operator, with (a|two) bool|Negation, the `-` operator, on a bool", "use ~ or "
@@ -98,6 +98,17 @@ def row(_: re.Match[str], context: Context) -> str | None:
     return (f"indices go from 0 to {size - 1}, since num_embeddings is {size}: {given}; make the table larger, or "
             "mend the "
             "indices (a vocabulary counted from 1, or unknown words)")
+
+
+@hint(r"selected (?:index|number) k out of range")
+def too_large_k(_: re.Match[str], context: Context) -> str | None:
+    tensor, k, dim = context.tensor(), context.argument("k"), context.argument("dim")
+    if tensor is None or not isinstance(k, int):
+        return None
+    shape = shape_of(tensor)
+    at = dim if isinstance(dim, int) else -1
+    size = shape[at] if shape else 1
+    return f"dimension {at} has {size} elements, and k is {k}: take k={size} at most, min(k, x.size({at}))"
 
 
 @hint(r"index (-?\d+) is out of bounds for dimension \d+ with size (\d+)|index out of range|out of bounds: |"
@@ -191,6 +202,8 @@ say(r"can't convert (\w+) device type tensor to numpy", "call .cpu() first")
 say(r"cannot perform reduction|Expected reduction dim|have no identity|does not have an identity", "the dimension "
     "is empty: look at "
     "how the tensor came to have no elements")
+say(r"Class values must be (smaller than num_classes|non-negative)", "classes go from 0 to num_classes - 1: give a "
+    "larger num_classes, or mend the labels (-1 and such for unknown ones: leave those rows out, or add 1)")
 say(r"from 0 to|must be non-negative|[Ee]xpected .* >= 0|negative dimension|Trying to create tensor with negative "
     r"dimension",
     "sizes are 0 or more")
@@ -206,9 +219,6 @@ say(r"operator\.invert|bitwise_\w+ .*not implemented|\"bitwise", "~, &, | and ^ 
 say(r"[Ee]xpected .*boolean|boolean masks|condition to be a boolean|bool.* mask", "give it a mask: mask.bool(), or "
     "a comparison such as "
     "x > 0")
-say(r"Class values must be (smaller than num_classes|non-negative)", "classes go from 0 to num_classes - 1: give a "
-    "larger num_classes, "
-    "or mend the labels")
 say(r"[Ee]xpected self\.dtype to be equal to src\.dtype|same dtype|dtypes? .*(equal|match)", "make them one dtype: "
     "x.to(y.dtype)")
 say(r"upper bound and (larger|lower) bound inconsistent with step sign", "a negative step counts down: start above "

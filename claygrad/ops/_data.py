@@ -189,8 +189,9 @@ def _shape(data: Any) -> tuple[int, ...]:
     while is_sequence(data):
         out.append(len(data))
         if len(out) > 64:
-            raise ValueError(f"too many dimensions '{type(data).__name__}'\n"
-                             "  tensors of more than 64 dimensions are not supported; PyTorch makes and loads them")
+            more = "" if isinstance(data, str) else (
+                "\n  tensors of more than 64 dimensions are not supported; PyTorch makes and loads them")
+            raise ValueError(f"too many dimensions '{type(data).__name__}'{more}")
         if not out[-1]:
             break
         try:

@@ -152,6 +152,15 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
     if attn_mask.ndim < 2:
         lowest, highest = -max(attn_mask.ndim, 1), max(attn_mask.ndim, 1) - 1
         raise IndexError(f"Dimension out of range (expected to be in range of [{lowest}, {highest}], but got -2)")
+    _check_mask_shape((*query.shape[:-1], key.shape[-2]), tuple(attn_mask.shape))
+
+
+def _check_mask_shape(scores: tuple[int, ...], mask: tuple[int, ...]) -> None:
+    """Refuse a mask that does not broadcast to the scores."""
+    for back in range(1, min(len(scores), len(mask)) + 1):
+        if scores[-back] != mask[-back] and 1 not in (scores[-back], mask[-back]):
+            raise RuntimeError(f"The size of tensor a ({scores[-back]}) must match the size of tensor b "
+                               f"({mask[-back]}) at non-singleton dimension {len(scores) - back}")
 
 
 def grouped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

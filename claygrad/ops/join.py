@@ -106,6 +106,9 @@ cat.rule(tensors=_uncat)
 def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    for i, tensor in enumerate(tensors):
+        if tensor is None:
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got NoneType")
     first = tuple(tensors[0].shape)
     dim = axis(dim, len(first) + 1)
     for i, tensor in enumerate(tensors):

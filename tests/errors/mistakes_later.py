@@ -263,7 +263,7 @@ mistake("rnn cell given sequence", r'go through the sequence with a for, or use 
 nn.LSTMCell(3, 4)(torch.randn(5, 2, 3))  # <-
 """)
 
-mistake("attention need weights heads", r'take num_heads that divides embed_dim', """
+mistake("attention need weights heads", r'take num_heads=1 or 2, or embed_dim=12', """
 nn.MultiheadAttention(10, 3)  # <-
 """)
 

@@ -16,6 +16,9 @@ import numpy as np
 from tests.errors import (
     mistakes_autograd,
     mistakes_data,
+    mistakes_fresh_1,
+    mistakes_fresh_2,
+    mistakes_fresh_3,
     mistakes_later,
     mistakes_layers,
     mistakes_models,
@@ -25,9 +28,11 @@ from tests.errors import (
 )
 
 MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes_models.MISTAKES, **mistakes_layers.MISTAKES,
-            **mistakes_training.MISTAKES, **mistakes_later.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES}
+            **mistakes_training.MISTAKES, **mistakes_later.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES,
+            **mistakes_fresh_1.MISTAKES, **mistakes_fresh_2.MISTAKES, **mistakes_fresh_3.MISTAKES}
 MARK = "  # <-"
-PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn")
+PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn", "nn.utils.prune",
+         "nn.utils.parametrize", "func", "amp", "autograd.forward_ad")
 
 
 class Outcome(NamedTuple):
@@ -72,6 +77,8 @@ def run(program: str, torch: ModuleType, path: Path) -> Outcome | None:
         printed = "".join(traceback.format_exception(type(error), error, trace))
         text = "\n".join([str(error), *getattr(error, "__notes__", [])])
         return Outcome(type(error).__name__.lstrip("_"), text, files, printed)
+    finally:
+        torch.set_grad_enabled(True)                 # a mistake that some of them make
     return None
 
 

@@ -156,6 +156,21 @@ cdef int _refuse_dims(object error) except -1:
     return 0
 
 
+cdef int _refuse_shapes(object error) except -1:
+    """The error for arrays that do not broadcast, in place of NumPy's."""
+    cdef str text = str(error)
+    if not text.startswith("operands could not be broadcast together with shapes"):
+        return 0
+    shapes = [[int(n) for n in part.split(",") if n] for part in text.replace(")", "(").split("(")[1::2]]
+    for a in shapes:
+        for b in shapes:
+            for back in range(1, min(len(a), len(b)) + 1):
+                if a[-back] != b[-back] and a[-back] != 1 and b[-back] != 1:
+                    raise RuntimeError(f"The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) at "
+                                       f"non-singleton dimension {max(len(a), len(b)) - back}") from None
+    return 0
+
+
 cdef int _check_kept(Op op, PyObject** slots) except -1:
     """Refuse to compute with dtypes that are only stored: 8-bit floats (but for a few operations, as in torch), bits, quantized."""
     cdef int i, code
@@ -246,6 +261,7 @@ cdef object reference(Op op, PyObject** slots, int code):
         if str(error).startswith(("array is too big", "Maximum allowed dimension", "Maximum allowed size")):     # NumPy's messages
             raise RuntimeError("Storage size calculation overflowed" + _sizes_of_result(op, slots)) from None
         _refuse_dims(error)
+        _refuse_shapes(error)
         raise
     except IndexError as error:
         _refuse_dims(error)
