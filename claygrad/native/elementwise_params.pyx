@@ -8,7 +8,7 @@ from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh, fresh_like, fresh_strided, same_shape
+from claygrad.core.data.layout cimport Layout, as_contiguous, dense, strictly_row_major, fresh, fresh_like, fresh_strided, same_shape
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, is_permuted, uniform
 from claygrad.core.tensor cimport Tensor
@@ -77,17 +77,23 @@ cdef Layout _loss(Op op, PyObject** slots, Layout target):
     cdef Layout x = _of(slots[0]), y = _of(slots[1]), out
     cdef double numbers[2]
     cdef int i
+    cdef bint permuted = False
     if target is not None or x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or x.numel == 0:
         return None
-    if op.kernels[x.dtype.code] == NULL or not _native(x) or not _native(y) or not numbers_of(op, slots, numbers):
+    if op.kernels[x.dtype.code] == NULL or not numbers_of(op, slots, numbers):
         return None
     reduction = "none"
     for i in range(2, op.n_params):
         if type(<object>slots[i]) is str:
             reduction = <object>slots[i]
+    if not _native(x) or not _native(y):
+        permuted = is_permuted(x) and same_run(x, y)               # then in the order of memory
+        if reduction == "none" and not permuted:
+            return None
+        x, y = x if permuted else as_contiguous(x), y if permuted else as_contiguous(y)
     cdef double factor = 1.0 / x.numel if reduction == "mean" else 1.0
     if reduction == "none":
-        out = fresh_like(x)
+        out = fresh_run(x, x.dtype) if permuted else fresh_like(x)
         with nogil:
             (<shaped_fn>op.kernels[x.dtype.code])(x.data(), y.data(), NULL, out.data(), x.numel, 0, numbers[0], numbers[1])
         return out

@@ -6,9 +6,10 @@ from libc.string cimport memcpy
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, fresh
+from claygrad.core.data.layout cimport Layout, as_contiguous, fresh, permuted
 from claygrad.core.dispatch.guard cimport Arg, form_t
 from claygrad.core.dispatch.registry cimport offer
+from claygrad.native.rearrange cimport has_channels_last
 
 cdef extern from "nn/interpolate.hpp" namespace "clay" nogil:
     struct Resampling:
@@ -143,8 +144,8 @@ cdef void _smoothed(int64_t n, int64_t out, int kind, Smooth* s, int64_t taps, i
 
 
 cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* new, const Arg* mode, bint align, bint smooth,
-                       const Arg* given_scales, bint back):
-    """x resized along its last axes from `old` to `new`; with `back`, the gradient; or None."""
+                       const Arg* given_scales, bint back, int first):
+    """x resized along its axes from `first` on, from `old` to `new`; with `back`, the gradient; or None."""
     cdef int kind = _KINDS[mode.value], axis, step, i
     cdef int64_t shape[5]
     cdef Resampling s
@@ -181,14 +182,14 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
             s.taps = _measure[double](s.n, s.out, kind, align, scale, &wide, 0)
         if s.taps < 1:
             return None
-        shape[2 + axis] = s.out * s.taps
-        index = fresh(of_code(I64), 1, shape + 2 + axis)
+        shape[first + axis] = s.out * s.taps
+        index = fresh(of_code(I64), 1, shape + first + axis)
         s.index, s.weight = <int64_t*>index.data(), NULL
         same = False
         if kind <= EXACT:
             same = _nearest(s.n, s.out, scale, kind == EXACT, dims == 2, <int64_t*>index.data())
         else:
-            weight = fresh(x.dtype, 1, shape + 2 + axis)
+            weight = fresh(x.dtype, 1, shape + first + axis)
             s.weight = weight.data()
             if smooth and x.dtype.code == F32:
                 _smoothed[float](s.n, s.out, kind, &wide, s.taps, <int64_t*>index.data(), <float*>weight.data())
@@ -198,14 +199,14 @@ cdef Layout _resampled(Layout x, int dims, const int64_t* old, const int64_t* ne
                 _taps[float](s.n, s.out, kind, align, scale, <int64_t*>index.data(), <float*>weight.data())
             else:
                 _taps[double](s.n, s.out, kind, align, scale, <int64_t*>index.data(), <double*>weight.data())
-        shape[2 + axis] = s.n if back else s.out
+        shape[first + axis] = s.n if back else s.out
         if same:
             continue
         s.outer = s.inner = 1
         for i in range(x.ndim):
-            if i < 2 + axis:
+            if i < first + axis:
                 s.outer *= shape[i]
-            elif i > 2 + axis:
+            elif i > first + axis:
                 s.inner *= shape[i]
         x = result
         result = fresh(x.dtype, x.ndim, shape)
@@ -222,31 +223,48 @@ cdef Layout _own(Layout out, Layout x):
     return out
 
 
+cdef Layout _in_format(Layout x, int dims, const int64_t* old, const int64_t* new, const Arg* mode, bint align, bint smooth,
+                       const Arg* scales, bint back):
+    """The same for any x: a result in its memory format."""
+    cdef Layout out
+    cdef int[5] last                                     # the axes with the channels last, and back again
+    cdef int[5] again
+    cdef int i
+    if not has_channels_last(x):
+        x = as_contiguous(x)
+        out = _resampled(x, dims, old, new, mode, align, smooth, scales, back, 2)
+        return None if out is None else _own(out, x)
+    last[0], last[dims + 1], again[0], again[1] = 0, 1, 0, dims + 1
+    for i in range(dims):
+        last[i + 1], again[i + 2] = i + 2, i + 1
+    x = as_contiguous(permuted(x, last))
+    out = _resampled(x, dims, old, new, mode, align, smooth, scales, back, 1)
+    return None if out is None else permuted(_own(out, x), again)
+
+
 cdef Layout _upsample(Op op, Upsample* a):
-    cdef Layout x = <Layout>a.input.layout, out
+    cdef Layout x = <Layout>a.input.layout
     cdef int i, dims = x.ndim - 2
     if a.size.value != dims:
         return None
     for i in range(dims):
         if a.size.ints[i] < 1:
             return None
-    out = _resampled(x, dims, x.shape + 2, a.size.ints, &a.mode, a.align.value, a.antialias.value, &a.scales, False)
-    return None if out is None else _own(out, x)
+    return _in_format(x, dims, x.shape + 2, a.size.ints, &a.mode, a.align.value, a.antialias.value, &a.scales, False)
 
 
 cdef Layout _upsample_back(Op op, UpsampleBackward* a):
-    cdef Layout g = <Layout>a.grad_output.layout, out
+    cdef Layout g = <Layout>a.grad_output.layout
     cdef int i
     if a.shape.value != g.ndim:
         return None
     for i in range(g.ndim):
         if a.shape.ints[i] < 1 or i < 2 and a.shape.ints[i] != g.shape[i]:
             return None
-    out = _resampled(g, g.ndim - 2, a.shape.ints + 2, g.shape + 2, &a.mode, a.align.value, a.antialias.value, &a.scales, True)
-    return None if out is None else _own(out, g)
+    return _in_format(g, g.ndim - 2, a.shape.ints + 2, g.shape + 2, &a.mode, a.align.value, a.antialias.value, &a.scales, True)
 
 
 offer("upsample", <form_t>_upsample,
-          "input: float nonempty 3-5d, size: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")
+          "input: float strided nonempty 3-5d, size: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")
 offer("upsample_backward", <form_t>_upsample_back,
-          "grad_output: float broadcast nonempty 3-5d, shape: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")
+          "grad_output: float strided nonempty 3-5d, shape: sizes, mode: nearest|nearest-exact|linear|bilinear|trilinear|bicubic")

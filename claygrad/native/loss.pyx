@@ -441,9 +441,9 @@ cdef str _REDUCTION = ", reduction: none|sum|mean"
 offer("nll_loss", <form_t>_nll, "input: float, target: int64, weight: same optional" + _REDUCTION)
 offer("nll_loss_backward", <form_t>_nll_back,
           "grad_output: float broadcast, target: int64, weight: same optional, shape: sizes" + _REDUCTION)
-offer("cross_entropy", <form_t>_cross_entropy, "input: float 2d, target: int64" + _REDUCTION)
+offer("cross_entropy", <form_t>_cross_entropy, "input: float copied 2d, target: int64 copied" + _REDUCTION)
 offer("cross_entropy_backward", <form_t>_cross_entropy_back,
-          "grad_output: float broadcast, input: same 2d, target: int64, kept: same" + _REDUCTION)
+          "grad_output: float broadcast, input: same copied 2d, target: int64 copied, kept: same" + _REDUCTION)
 offer("binary_cross_entropy", <form_t>_binary_cross_entropy, "input: float nonempty, target: same, weight: none" + _REDUCTION)
 offer("multi_margin_loss", <form_t>_multi_margin, "input: float nonempty, target: int64 0-1d, weight: same optional" + _REDUCTION)
 offer("multi_margin_loss_backward", <form_t>_multi_margin_back,

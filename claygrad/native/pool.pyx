@@ -1,13 +1,14 @@
 """Native forms of pooling; claygrad/ops/_pool.py has the definitions. Pooling over fewer than three axes is done over three,
-with leading axes of size 1."""
+with leading axes of size 1. Images with their channels last are volumes (h, w, channels), whose windows have one channel."""
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, I64, of_code
+from claygrad.core.data.dtype cimport F32, I64, dtype, of_code
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, fresh, same_shape
+from claygrad.core.data.layout cimport Layout, as_contiguous, fresh, fresh_strided, same_shape
 from claygrad.core.dispatch.guard cimport Arg, for_axes, form_t, is_none
 from claygrad.core.dispatch.registry cimport offer
+from claygrad.native.rearrange cimport has_channels_last, in_format_of
 
 cdef extern from "nn/pool.hpp" namespace "clay" nogil:
     struct Pooling:
@@ -15,6 +16,7 @@ cdef extern from "nn/pool.hpp" namespace "clay" nogil:
         int64_t stride_t, stride_h, stride_w, pad_t, pad_h, pad_w, dilation_t, dilation_h, dilation_w
         bint counted
         int64_t divisor
+        bint channels
 
     ctypedef bint (*pooling_fn)(const Pooling* shape, const void* a, void* out, int64_t* indices) noexcept nogil
 
@@ -45,7 +47,7 @@ cdef void _put(Axes* a, int dims, Pooling* s) noexcept:
         s.stride_h, s.pad_h, s.dilation_h = a.stride[h], a.padding[h], a.dilation[h]
     s.w, s.ow, s.kw = a.size[w], a.out[w], a.kernel[w]
     s.stride_w, s.pad_w, s.dilation_w = a.stride[w], a.padding[w], a.dilation[w]
-    s.counted, s.divisor = True, 0
+    s.counted, s.divisor, s.channels = True, 0, False
 
 
 cdef void _ones(Axes* a) noexcept:
@@ -133,12 +135,36 @@ cdef bint _windows(Layout x, const Arg* kernel, const Arg* stride, const Arg* pa
     return True
 
 
+cdef bint _channels_inside(Layout x, Pooling* s) noexcept:
+    """Make images without gaps, their channels last in memory, volumes of (h, w, channels); False if x is something else."""
+    cdef int[4] order = [1, 3, 2, 0]
+    cdef int64_t step = 1
+    cdef int i
+    if x.ndim != 4 or s.t != 1 or s.ot != 1 or s.kt != 1 or not has_channels_last(x):
+        return False
+    for i in range(4):
+        if x.shape[order[i]] > 1 and x.strides[order[i]] != step:
+            return False
+        step *= x.shape[order[i]]
+    s.planes, s.channels = x.shape[0], True
+    s.t, s.ot, s.kt, s.stride_t, s.pad_t, s.dilation_t = s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h
+    s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h = s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w
+    s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w = x.shape[1], x.shape[1], 1, 1, 0, 1
+    return True
+
+
+cdef Layout _channels_last(dtype dt, const int64_t* shape):
+    cdef int64_t[4] strides = [shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]]
+    return fresh_strided(dt, 4, shape, strides)
+
+
 cdef Layout _pooled(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape, int64_t* indices):
-    """Run a pooling kernel on x: a result of this shape, or None. `indices` are written or read."""
+    """Run a pooling kernel on x, contiguous or with its channels inside: a result of this shape, or None. `indices` are written or
+    read."""
     cdef Layout out
     cdef pooling_fn f
     cdef bint done
-    out = fresh(x.dtype, ndim, shape)
+    out = _channels_last(x.dtype, shape) if s.channels else fresh(x.dtype, ndim, shape)
     if out.numel == 0:                        # an empty result may have sizes whose product overflows
         return out
     f = <pooling_fn>find("windows", name, x.dtype.code)
@@ -147,10 +173,28 @@ cdef Layout _pooled(const char* name, Layout x, Pooling* s, int ndim, const int6
     return out if done else None
 
 
+cdef Layout _pooled_in_format(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape):
+    """The same for any x: a result in its memory format."""
+    cdef Layout out
+    if x.contiguous or _channels_inside(x, s):
+        return _pooled(name, x, s, ndim, shape, NULL)
+    if x.numel == 0:
+        return None
+    out = _pooled(name, as_contiguous(x), s, ndim, shape, NULL)
+    return None if out is None else in_format_of(out, x)
+
+
 cdef list _pooled_with_indices(const char* name, Layout x, Pooling* s, const int64_t* shape):
-    cdef Layout indices = fresh(of_code(I64), x.ndim, shape)
-    cdef Layout out = _pooled(name, x, s, x.ndim, shape, <int64_t*>indices.data())
-    return None if out is None else [out, indices]
+    cdef Layout out, indices, dense = x
+    if not x.contiguous and not _channels_inside(x, s):
+        if x.numel == 0:
+            return None
+        dense = as_contiguous(x)
+    indices = _channels_last(of_code(I64), shape) if s.channels else fresh(of_code(I64), x.ndim, shape)
+    out = _pooled(name, dense, s, x.ndim, shape, <int64_t*>indices.data())
+    if out is None or s.channels or x.contiguous:
+        return None if out is None else [out, indices]
+    return [in_format_of(out, x), in_format_of(indices, x)]
 
 
 cdef Layout _max(Op op, MaxPool* a):
@@ -159,7 +203,7 @@ cdef Layout _max(Op op, MaxPool* a):
     cdef int64_t shape[5]
     if not _windows(x, &a.kernel, &a.stride, &a.padding, &a.dilation, a.ceil.value, &s, shape):
         return None
-    return _pooled("max", x, &s, x.ndim, shape, NULL)
+    return _pooled_in_format("max", x, &s, x.ndim, shape)
 
 
 cdef list _max_at(Op op, MaxPool* a):
@@ -217,7 +261,7 @@ cdef Layout _mean(Op op, AvgPool* a):
     cdef int64_t shape[5]
     if not _windows(x, &a.kernel, &a.stride, &a.padding, NULL, a.ceil.value, &s, shape) or not _divided(&s, &a.include_, &a.divisor):
         return None
-    return _pooled("mean", x, &s, x.ndim, shape, NULL)
+    return _pooled_in_format("mean", x, &s, x.ndim, shape)
 
 
 cdef Layout _mean_back(Op op, AvgPoolBackward* a):
@@ -231,7 +275,7 @@ cdef Layout _mean_back(Op op, AvgPoolBackward* a):
         return None
     if not _back(g, dims, ndim, a.shape.ints, &axes, &s) or not _divided(&s, &a.include_, &a.divisor):
         return None
-    return _pooled("mean_back", g, &s, ndim, a.shape.ints, NULL)
+    return _pooled_in_format("mean_back", g, &s, ndim, a.shape.ints)
 
 
 # --- adaptive pooling ---------------------------------------------------------------------------------------
@@ -259,7 +303,7 @@ cdef Layout _shared_mean(Op op, AdaptivePool* a):
     cdef Layout x = <Layout>a.input.layout
     cdef Pooling s
     cdef int64_t shape[5]
-    return _pooled("shared_mean", x, &s, x.ndim, shape, NULL) if _shared(x, &a.size, &s, shape) else None
+    return _pooled_in_format("shared_mean", x, &s, x.ndim, shape) if _shared(x, &a.size, &s, shape) else None
 
 
 cdef list _shared_max(Op op, AdaptivePool* a):
@@ -276,7 +320,7 @@ cdef Layout _shared_mean_back(Op op, AdaptivePoolBackward* a):
     _ones(&axes)
     if not _back(g, <int>a.dims.value, <int>a.shape.value, a.shape.ints, &axes, &s):
         return None
-    return _pooled("shared_mean_back", g, &s, <int>a.shape.value, a.shape.ints, NULL)
+    return _pooled_in_format("shared_mean_back", g, &s, <int>a.shape.value, a.shape.ints)
 
 
 # --- fractional pooling ---------------------------------------------------------------------------------------------------
@@ -385,13 +429,13 @@ cdef Layout _put_at(Op op, MaxUnpool* a):
     return _pooled("put", x, &s, x.ndim, shape, <int64_t*>indices.data())
 
 
-offer("max_pool", <form_t>_max, "input: float, kernel: sizes")
-offer("max_pool_with_indices", <form_t>_max_at, "input: float, kernel: sizes")
-offer("max_pool_backward", <form_t>_max_back, "grad_output: float broadcast, indices: int64, shape: sizes")
-offer("avg_pool", <form_t>_mean, "input: float, kernel: sizes")
-offer("avg_pool_backward", <form_t>_mean_back, "grad_output: float broadcast, shape kernel: sizes")
-offer("adaptive_avg_pool", <form_t>_shared_mean, "input: float, size: sizes")
-offer("adaptive_max_pool", <form_t>_shared_max, "input: float, size: sizes")
-offer("adaptive_avg_pool_backward", <form_t>_shared_mean_back, "grad_output: float broadcast, shape: sizes")
+offer("max_pool", <form_t>_max, "input: float strided, kernel: sizes")
+offer("max_pool_with_indices", <form_t>_max_at, "input: float strided, kernel: sizes")
+offer("max_pool_backward", <form_t>_max_back, "grad_output: float copied, indices: int64 copied, shape: sizes")
+offer("avg_pool", <form_t>_mean, "input: float strided, kernel: sizes")
+offer("avg_pool_backward", <form_t>_mean_back, "grad_output: float strided, shape kernel: sizes")
+offer("adaptive_avg_pool", <form_t>_shared_mean, "input: float strided, size: sizes")
+offer("adaptive_max_pool", <form_t>_shared_max, "input: float strided, size: sizes")
+offer("adaptive_avg_pool_backward", <form_t>_shared_mean_back, "grad_output: float strided, shape: sizes")
 offer("fractional_max_pool", <form_t>_fractional, "input: float, kernel size: sizes, samples: float same 3d")
 offer("max_unpool", <form_t>_put_at, "input: float nonempty, indices: int64, size: sizes")

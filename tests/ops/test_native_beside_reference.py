@@ -137,3 +137,111 @@ def test_rms_norm_of_halves(half, weighted):
         for got, expected in _both(lambda view=view: [F.rms_norm(view, (10,), weight), F.rms_norm(view, (10,), weight, 0.5)]):
             assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
             torch.testing.assert_close(got, expected, rtol=0.01, atol=0.01)
+
+
+# --- layouts that are copied once, or read as they are ---------------------------------------------------------------------------
+def _images(kind: str, dtype) -> list:
+    """Images or volumes of the same sizes in several layouts; among them those that are channels last by their strides alone."""
+    torch.manual_seed(3)
+    x = (torch.randn(2, 6, 5, 7) if kind == "images" else torch.randn(2, 3, 4, 5, 6)).to(dtype)
+    last = torch.channels_last if kind == "images" else torch.channels_last_3d
+    first = x.contiguous(memory_format=last)
+    return [x, first, first[:1], first[:, :1], first[:, 1:4], first[..., ::2], first[:, :, :1], x.transpose(0, 1), x.transpose(-1, -2),
+            x[..., 1:], x[:1].expand(*x.shape), x[:, :1].expand(*x.shape), x.movedim(0, -1), x[:0]]
+
+
+_POOLS = {
+    "max": lambda x, n: F.max_pool2d(x, 3, 2, 1) if n == 2 else F.max_pool3d(x, 2, 2, 1),
+    "max with indices": lambda x, n: (F.max_pool2d(x, 2, 1, 1, ceil_mode=True, return_indices=True) if n == 2 else
+                                      F.max_pool3d(x, 2, return_indices=True)),
+    "max dilated": lambda x, n: F.max_pool2d(x, 2, 1, 0, (1, 2), return_indices=True) if n == 2 else F.max_pool3d(x, 2, 1, 1, 1, True, True),
+    "mean": lambda x, n: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False) if n == 2 else F.avg_pool3d(x, 2, 1, 1),
+    "mean of all": lambda x, n: F.avg_pool2d(x, (2, 3), ceil_mode=True) if n == 2 else F.avg_pool3d(x, 2, divisor_override=3),
+    "adaptive mean": lambda x, n: F.adaptive_avg_pool2d(x, (2, 3)) if n == 2 else F.adaptive_avg_pool3d(x, 2),
+    "adaptive mean, whole": lambda x, n: F.adaptive_avg_pool2d(x, 1) if n == 2 else F.adaptive_avg_pool3d(x, 1),
+    "adaptive max": lambda x, n: (F.adaptive_max_pool2d(x, (3, 2), return_indices=True) if n == 2 else
+                                  F.adaptive_max_pool3d(x, 2, return_indices=True)),
+    "nearest": lambda x, n: F.interpolate(x, scale_factor=2),
+    "linear": lambda x, n: F.interpolate(x, size=(7, 3, 9)[:n], mode="bilinear" if n == 2 else "trilinear"),
+    "cubic": lambda x, n: F.interpolate(x, size=(9, 4), mode="bicubic", align_corners=True) if n == 2 else x.clone(),
+    "smooth": lambda x, n: F.interpolate(x, size=(3, 3), mode="bilinear", antialias=True) if n == 2 else x.clone(),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("kind", ["images", "volumes"])
+@pytest.mark.parametrize("pool", _POOLS)
+def test_pooling_and_resampling_of_any_layout(pool, kind, dtype):
+    for number, x in enumerate(_images(kind, getattr(torch, dtype))):
+        if dtype == "bfloat16" and (pool == "smooth" or (kind == "volumes" and "mean" in pool) or 0 in x.stride()):
+            continue                                          # torch has none; the reference casts what is broadcast to other strides
+        if pool.startswith(("max", "mean")) and min(x.shape[2:]) < 3:
+            continue                                          # windows that do not fit
+        if x.numel() == 0 and pool in ("nearest", "linear", "cubic", "smooth"):
+            continue
+
+        def call(x=x):
+            x = x.detach().requires_grad_()
+            results = _POOLS[pool](x, x.ndim - 2)
+            results = list(results) if isinstance(results, tuple) else [results]
+            weight = torch.arange(results[0].numel()).reshape(results[0].shape).remainder(13).sub(6).to(x.dtype)
+            last = torch.channels_last if x.ndim == 4 else torch.channels_last_3d
+            directions = [weight, weight.contiguous(memory_format=last), weight.transpose(-1, -2).contiguous().transpose(-1, -2),
+                          weight.sum().expand(weight.shape)]
+            return [*results, *[torch.autograd.grad(results[0], x, d, retain_graph=True)[0] for d in directions]]
+
+        for got, expected in _both(call):
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape), number
+            if got.numel():                                   # an axis of size 1 may have any stride
+                assert not [n for n, a, b in zip(got.shape, got.stride(), expected.stride()) if n > 1 and a != b], number
+            close = {"float32": 1e-5, "float64": 1e-12, "bfloat16": 0.02}[dtype]
+            assert torch.allclose(got.double(), expected.double(), rtol=close, atol=close), number
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("loss", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy"])
+def test_losses_of_any_layout(loss, reduction):
+    torch.manual_seed(4)
+    a, b, target = torch.randn(6, 8), torch.randn(6, 8), torch.arange(32)
+    views = [lambda x: x, lambda x: x[:, ::2], lambda x: x[::2], lambda x: x.t().contiguous().t(), lambda x: x[:1].expand(6, 8),
+             lambda x: x[:, :1].expand(6, 8)]
+    for i, j in itertools.product(range(len(views)), repeat=2):
+        x = views[i](a)
+        y = target[:2 * len(x):2].remainder(x.shape[1]) if loss == "cross_entropy" else views[j](b)
+        if y.shape not in (x.shape, x.shape[:1]):
+            continue
+
+        def call(x=x, y=y):
+            x = x.detach().requires_grad_()
+            out = getattr(F, loss)(x, y, reduction=reduction)
+            return [out, *torch.autograd.grad(out, x, torch.ones_like(out))]
+
+        for got, expected in _both(call):
+            assert got.is_contiguous() if loss == "cross_entropy" else got.stride() == expected.stride(), (i, j)
+            assert torch.allclose(got, expected, rtol=1e-5, atol=1e-6), (i, j)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "bfloat16", "uint8"])
+def test_where_of_large_operands_that_are_broadcast(dtype):
+    kind = getattr(torch, dtype)
+    x = torch.arange(300 * 200).reshape(300, 200).remainder(251).to(kind)
+    mask = torch.arange(300 * 200).reshape(300, 200).remainder(7) < 3
+    one = torch.tensor(3, dtype=kind)
+    masks = [mask, mask[:1], mask[:, :1], mask[0], mask[0, 0]]
+    operands = [x, x[:1], x[:, :1], x[0], one, one.reshape(1), one.reshape(1, 1, 1)]
+    for m, a, b in itertools.product(masks, operands, operands):
+        for got, expected in _both(lambda m=m, a=a, b=b: [torch.where(m, a, b)]):
+            assert (got.shape, got.stride(), got.dtype) == (expected.shape, expected.stride(), expected.dtype)
+            assert torch.equal(got, expected)
+    for m in masks:
+        for got, expected in _both(lambda m=m: [x.masked_fill(m, 2), x.masked_fill(m, one)]):
+            assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "float16", "complex64"])
+def test_running_sums_in_the_dtype_that_they_have_already(dtype):
+    kind = getattr(torch, dtype)
+    x = torch.arange(24).reshape(4, 6).remainder(5).to(kind)
+    for got, expected in _both(lambda: [f(d, dtype=to) for f in (x.cumsum, x.cumprod) for d in (0, 1) for to in (None, kind, torch.float64)]):
+        assert got.dtype == expected.dtype
+        assert torch.equal(got, expected)

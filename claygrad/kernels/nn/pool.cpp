@@ -142,6 +142,38 @@ void max_row(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typena
         for (int64_t q = 0; q < s.ow; q++) indices[q] = found[q];
 }
 
+// The same where the last axis has channels, whose windows are of one channel: a pass over all channels for each kernel element
+template <class T>
+void max_channels(const Pooling& s, const T* x, int64_t d, int64_t r, T* best, typename PlaceOf<T>::type* found, int64_t* indices) {
+    using P = typename PlaceOf<T>::type;
+    const int64_t front = start_of(d, s.stride_t, s.pad_t, s.dilation_t), top = start_of(r, s.stride_h, s.pad_h, s.dilation_h);
+    for (int64_t q = 0; q < s.w; q++) best[q] = -__builtin_inf();
+    if (indices)
+        for (int64_t q = 0; q < s.w; q++) found[q] = (P)(front * s.h + top);
+    for (int64_t u = 0; u < s.kt; u++) {
+        const int64_t layer = d * s.stride_t - s.pad_t + u * s.dilation_t;
+        if (layer < 0 || layer >= s.t) continue;
+        for (int64_t y = 0; y < s.kh; y++) {
+            const int64_t row = r * s.stride_h - s.pad_h + y * s.dilation_h;
+            if (row < 0 || row >= s.h) continue;
+            const P place = (P)(layer * s.h + row);
+            const T* from = x + (layer * s.h + row) * s.w;
+            if (!indices) {
+                largest_of<T, 1>(from, 1, s.w, best);
+                continue;
+            }
+#pragma GCC ivdep
+            for (int64_t q = 0; q < s.w; q++) {
+                const bool takes = (from[q] > best[q]) | (from[q] != from[q]);
+                best[q] = takes ? from[q] : best[q];
+                found[q] = takes ? place : found[q];
+            }
+        }
+    }
+    if (indices)
+        for (int64_t q = 0; q < s.w; q++) indices[q] = found[q];
+}
+
 template <class T> bool max_pool(const Pooling* shape, const void* a, void* out, int64_t* indices) {
     using P = typename PlaceOf<T>::type;
     const Pooling& s = *shape;
@@ -164,7 +196,7 @@ template <class T> bool max_pool(const Pooling* shape, const void* a, void* out,
         for (int64_t d = 0; d < s.ot; d++)
             for (int64_t r = 0; r < s.oh; r++) {
                 const int64_t line = ((plane * s.ot + d) * s.oh + r) * s.ow;
-                max_row(s, x, d, r, (T*)out + line, found, indices ? indices + line : nullptr);
+                (s.channels ? max_channels<T> : max_row<T>)(s, x, d, r, (T*)out + line, found, indices ? indices + line : nullptr);
             }
     });
     return !short_of_memory;
@@ -451,7 +483,7 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ou
                         take_largest(x, first, first + more + q.size(), best, place);
                 }
                 ((T*)out)[to + i] = best;
-                indices[to + i] = place;
+                indices[to + i] = s.channels ? place / s.w : place;
             }
         });
     });

@@ -10,6 +10,7 @@ struct Pooling {
     int64_t stride_t, stride_h, stride_w, pad_t, pad_h, pad_w, dilation_t, dilation_h, dilation_w;
     bool counted;                        // average: count_include_pad
     int64_t divisor;                     // average: divisor_override, or 0
+    bool channels;                       // the last axis has channels: windows have one, and indices count elements of one
 };
 
 // max: a = input, out = maxima, indices (or null) their indices in a plane; max_back: a = gradient, indices are read;
