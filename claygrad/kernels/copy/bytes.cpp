@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "simd/intrinsics.hpp"
+#include "simd/bytes.hpp"
 #include "simd/item_size.hpp"
 #include "platform/threads.hpp"
 
@@ -28,46 +28,9 @@ bool is_amd() {
     __builtin_cpu_init();
     return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx2");
 }
-const bool by_hand = is_amd(), wide = __builtin_cpu_supports("avx2");
-
-typedef char Vector __attribute__((vector_size(32), aligned(1), may_alias));
-template <class T> using Loose __attribute__((aligned(1), may_alias)) = T;
-
-__attribute__((target("avx2"))) void by_vectors(char* to, const char* from, int64_t n) {
-    const Vector first = *(const Vector*)from, last = *(const Vector*)(from + n - 32);
-    const int64_t ahead = n >= 32 * LONG ? 1024 : 0;              // prefetch distance for the lines to be written
-    int64_t i = 32 - (int64_t)((uintptr_t)to % 32);                  // the first aligned byte of the destination
-    for (; i + 128 <= n; i += 128) {
-        if (ahead) {
-            __builtin_prefetch(to + i + ahead, 1);
-            __builtin_prefetch(to + i + ahead + 64, 1);
-        }
-        const Vector *x = (const Vector*)(from + i), a = x[0], b = x[1], c = x[2], d = x[3];
-        Vector* out = (Vector*)(to + i);
-        out[0] = a, out[1] = b, out[2] = c, out[3] = d;
-    }
-    for (; i + 32 <= n; i += 32) *(Vector*)(to + i) = *(const Vector*)(from + i);
-    *(Vector*)to = first, *(Vector*)(to + n - 32) = last;
-}
-
-// n >= 32 bytes of a pattern that repeats after 1, 2, 4, 8 or 16 bytes
-__attribute__((target("avx2"))) void fill_vectors(char* to, const void* element, int64_t n, int64_t size) {
-    __m256i x;                                                       // unaligned loads
-    if (size == 1) x = _mm256_set1_epi8(*(const char*)element);
-    else if (size == 2) x = _mm256_set1_epi16(*(const Loose<int16_t>*)element);
-    else if (size == 4) x = _mm256_set1_epi32(*(const Loose<int32_t>*)element);
-    else if (size == 8) x = _mm256_set1_epi64x(*(const Loose<int64_t>*)element);
-    else x = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)element));
-    int64_t i = 0;
-    for (; i + 128 <= n; i += 128)
-        for (int k = 0; k < 4; k++) _mm256_storeu_si256((__m256i*)(to + i + 32 * k), x);
-    for (; i + 32 <= n; i += 32) _mm256_storeu_si256((__m256i*)(to + i), x);
-    _mm256_storeu_si256((__m256i*)(to + n - 32), x);
-}
+const bool by_hand = is_amd();
 #else
-constexpr bool by_hand = false, wide = false;
-void by_vectors(char* to, const char* from, int64_t n) { memcpy(to, from, (size_t)n); }
-void fill_vectors(char*, const void*, int64_t, int64_t) {}
+constexpr bool by_hand = false;
 #endif
 
 struct Join {
@@ -122,7 +85,7 @@ void join_few(void* data, int64_t begin, int64_t end) {
 }  // namespace
 
 void copy_bytes(void* to, const void* from, int64_t n) {
-    if (by_hand && n >= LONG && (n < PAST_CACHES || same_page_offset(to, from))) by_vectors((char*)to, (const char*)from, n);
+    if (by_hand && n >= LONG && (n < PAST_CACHES || same_page_offset(to, from))) copy_vectors((char*)to, (const char*)from, n);
     else memcpy(to, from, (size_t)n);
 }
 
@@ -131,7 +94,7 @@ void fill_bytes(void* to, const void* element, int64_t n, int64_t size) {
         for (int64_t i = 0; i < n; i++) memcpy((char*)to + i * size, element, (size_t)size);
         return;
     }
-    if (wide && n * size >= 32) return fill_vectors((char*)to, element, n * size, size);
+    if (has_vectors && n * size >= VECTOR) return fill_vectors((char*)to, element, n * size, size);
     by_size(size, [=](auto item) {
         memcpy(&item, element, sizeof item);
         for (int64_t i = 0; i < n; i++) memcpy((char*)to + i * (int64_t)sizeof item, &item, sizeof item);

@@ -7,7 +7,7 @@
 #include "platform/api.hpp"
 #include "elementwise/params.hpp"
 #include "platform/threads.hpp"
-#include "simd/intrinsics.hpp"
+#include "simd/bytes.hpp"
 
 namespace clay {
 namespace {
@@ -109,25 +109,8 @@ template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, 
     }
 }
 
-#if defined(__x86_64__)
-const bool wide = __builtin_cpu_supports("avx2");
-// Copies whole vectors; returns the number of elements copied
-__attribute__((target("avx2"))) int64_t vectors_back(const char* src, char* dst, int64_t n) {
-    const __m256i turn = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    int64_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        const __m256i halves = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i*)(src - i - 31)), turn);
-        _mm256_storeu_si256((__m256i*)(dst + i), _mm256_permute4x64_epi64(halves, 0x4e));
-    }
-    return i;
-}
-#else
-constexpr bool wide = false;
-int64_t vectors_back(const char*, char*, int64_t) { return 0; }
-#endif
-
 template <> void line_back<uint8_t>(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {
-    int64_t i = wide ? vectors_back(src, dst, n) : 0;
+    int64_t i = has_vectors ? reverse_vectors(src, dst, n) : 0;
     for (; i + 8 <= n; i += 8) {
         uint64_t bytes;
         memcpy(&bytes, src - i - 7, sizeof bytes);

@@ -57,34 +57,8 @@ template <class From, class To> void cast_line(const From* x, To* out, int64_t n
 }
 template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) { floats_from(x, out, n); }
 
-#if defined(__AVX2__)
-template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) _mm256_storeu_si256((__m256i*)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
-#endif
-    for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
-    for (; i < n; i++) out[i] = Into<Half>::make(x[i]);
-}
-// The upper 16 bits, rounded to nearest even; NaN, which rounding could turn into infinity, is handled separately.
-inline __m256i rounded(__m256 x) {
-    const __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    return _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
-}
-template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) {
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        const __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(x + i + 8);
-        if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)), 0)) {
-            for (int64_t k = i; k < i + 16; k++) out[k] = Into<Bf16>::make(x[k]);
-            continue;
-        }
-        const __m256i both = _mm256_packus_epi32(rounded(a), rounded(b));           // quarters of a and b alternate
-        _mm256_storeu_si256((__m256i*)(out + i), _mm256_permute4x64_epi64(both, 0xd8));
-    }
-    for (; i < n; i++) out[i] = Into<Bf16>::make(x[i]);
-}
-#endif
+template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) { halves_from(x, out, n); }
+template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) { halves_from(x, out, n); }
 
 // Half types are cast in blocks, via float.
 template <class A, class B> constexpr bool same = std::is_same<A, B>::value;

@@ -2,6 +2,7 @@
 #pragma once
 #include "elementwise/plan.hpp"
 #include "platform/table.hpp"
+#include "simd/doubles.hpp"
 #include "simd/half.hpp"
 #include "simd/lines.hpp"
 #include "platform/threads.hpp"
@@ -66,23 +67,6 @@ template <class F, class T, class To> bool each_number(const void* const* in, vo
     }
     return true;
 }
-
-// Floats or doubles as a vector of doubles, and back
-template <class V> V load_wide(const double* p) { return load<V>(p); }
-template <class V> void store_wide(double* p, V v) { store<V>(p, v); }
-#if defined(__AVX512F__)
-template <class V> V load_wide(const float* p) { return (V)_mm512_cvtps_pd(_mm256_loadu_ps(p)); }
-template <class V> void store_wide(float* p, V v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
-#elif defined(__AVX2__)
-template <class V> V load_wide(const float* p) { return (V)_mm256_cvtps_pd(_mm_loadu_ps(p)); }
-template <class V> void store_wide(float* p, V v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-#elif defined(CLAY_VECTOR_BYTES)
-template <class V> V load_wide(const float* p) { return V{p[0], p[1]}; }
-template <class V> void store_wide(float* p, V v) { p[0] = (float)v[0], p[1] = (float)v[1]; }
-#else
-template <class V> V load_wide(const float* p) { return *p; }
-template <class V> void store_wide(float* p, V v) { *p = (float)v; }
-#endif
 
 // Functions computed in vectors of doubles. Floats are converted; F<true> needs only float accuracy.
 template <class F, class T> bool each_wide(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
@@ -150,23 +134,6 @@ struct Taking4 { Numbers numbers; static constexpr int operands = 4; };
 
 // Min elements per thread for functions of some nanoseconds, and of some tens of nanoseconds, per element
 constexpr int64_t DEAR = 16384, DEAREST = 2048;
-
-inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
-inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
-inline bool any(bool x) { return x; }
-#if defined(__AVX512F__)
-inline f32v copysign(f32v x, f32v y) { return _mm512_or_ps(abs(x), _mm512_and_ps(y, _mm512_set1_ps(-0.0f))); }
-inline f64v copysign(f64v x, f64v y) { return _mm512_or_pd(abs(x), _mm512_and_pd(y, _mm512_set1_pd(-0.0))); }
-template <class M> bool any(M mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask); }
-#elif defined(__AVX2__)
-inline f32v copysign(f32v x, f32v y) { return _mm256_or_ps(abs(x), _mm256_and_ps(y, _mm256_set1_ps(-0.0f))); }
-inline f64v copysign(f64v x, f64v y) { return _mm256_or_pd(abs(x), _mm256_and_pd(y, _mm256_set1_pd(-0.0))); }
-template <class M> bool any(M mask) { return !_mm256_testz_si256((__m256i)mask, (__m256i)mask); }
-#elif defined(CLAY_VECTOR_BYTES)
-inline f32v copysign(f32v x, f32v y) { return (f32v)((bits32v)abs(x) | ((bits32v)y & (int32_t)0x80000000)); }
-inline f64v copysign(f64v x, f64v y) { return (f64v)((bits64v)abs(x) | ((bits64v)y & (int64_t)0x8000000000000000)); }
-template <class M> bool any(M mask) { return any_set((bits64v)mask); }
-#endif
 
 }  // namespace CLAY_ISA
 }  // namespace clay

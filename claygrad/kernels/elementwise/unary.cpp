@@ -33,23 +33,7 @@ template <class F, class T> void unary(const void* x_n, void* out_n, int64_t n, 
 
 CLAY_UNARY(Same, Cheap, x)
 
-#if defined(__AVX512F__)
-// sqrt from an estimate of 1 / sqrt, in half the time of the instruction: a Newton step for both, then a correction by the residual.
-// Correctly rounded for all 2^32 floats, like the instruction, which handles very small, very large and negative numbers and NaN.
-struct Root : Cheap {
-    f32v operator()(f32v x) const {
-        const __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(27 << 23));          // 2^-100
-        if (__builtin_expect(_mm512_cmpge_epu32_mask(above, _mm512_set1_epi32(200 << 23)), 0)) return sqrt(x);
-        const f32v estimate = _mm512_rsqrt14_ps(x), half = splat<f32v>(0.5);
-        const f32v root = x * estimate, inverse = estimate * half;
-        const f32v error = _mm512_fnmadd_ps(inverse, root, half);
-        const f32v better = multiply_add(root, error, root);
-        return multiply_add(_mm512_fnmadd_ps(better, better, x), multiply_add(inverse, error, inverse), better);
-    }
-};
-#else
-using Root = Sqrt;
-#endif
+CLAY_UNARY(Root, Cheap, quick_sqrt(x))
 
 // Exponents that torch computes without pow, with its values: sqrt(-inf) is NaN, pow(-inf, 0.5) would be inf.
 template <class T> void unary_pow(const void* x_n, void* out_n, int64_t n, double p, double q) {

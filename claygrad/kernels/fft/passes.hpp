@@ -69,22 +69,8 @@ template <class T, bool SWAP> struct Quarters {       // a quarter vector from e
     static constexpr int W = Lanes<V>::width;
     const T* at[4];
     int64_t step;
-    CLAY_INLINE static V pair(const T* x, const T* y) {
-#if defined(__AVX512F__)
-        const __m512d low = _mm512_castpd256_pd512(_mm256_loadu_pd((const double*)x));
-        return (V)_mm512_insertf64x4(low, _mm256_loadu_pd((const double*)y), 1);
-#elif defined(__AVX2__)
-        return (V)_mm256_loadu2_m128d((const double*)y, (const double*)x);
-#elif defined(CLAY_VECTOR_BYTES)
-        V both;
-        memcpy(&both, x, sizeof both / 2), memcpy((char*)&both + sizeof both / 2, y, sizeof both / 2);
-        return both;
-#else
-        return *x + 0 * *y;                           // never called
-#endif
-    }
     CLAY_INLINE Complex<V> get(int64_t i) const {
-        return apart<T, SWAP>(pair(at[0] + i * step, at[1] + i * step), pair(at[2] + i * step, at[3] + i * step));
+        return apart<T, SWAP>(two_halves<V>(at[0] + i * step, at[1] + i * step), two_halves<V>(at[2] + i * step, at[3] + i * step));
     }
 };
 

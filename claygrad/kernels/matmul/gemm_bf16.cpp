@@ -50,12 +50,12 @@ enum Lie { ANYHOW, IN_ROWS, IN_GROUPS };
 inline Numbers one_pair(const char* at) {
     Pair pair;
     memcpy(&pair, at, sizeof pair);
-    return _mm512_set1_epi32((int)pair);
+    return pair_in_all(pair);
 }
 inline Numbers one_number(const char* at) {
     uint16_t bits;
     memcpy(&bits, at, sizeof bits);
-    return _mm512_set1_epi32(bits);
+    return pair_in_all(bits);
 }
 
 // R rows by N vectors of c. Not inlined: it needs all registers.
@@ -73,7 +73,7 @@ template <class Out, int R, int N, Lie LIE> __attribute__((noinline)) void block
     const auto step = [&](int64_t p, auto read) __attribute__((always_inline)) {
         Numbers row[N];
 #pragma GCC unroll 16
-        for (int v = 0; v < N; v++) row[v] = _mm512_load_si512(s.b + p * WIDE + v * 16);
+        for (int v = 0; v < N; v++) row[v] = load_pairs(s.b + p * WIDE + v * 16);
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             const Numbers scale = read(a + r * a_i + p * a_p);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "matmul/gemm_common.hpp"
-#include "simd/half.hpp"
+#include "simd/bf16_pairs.hpp"
 #include "simd/transpose.hpp"
 
 namespace clay {
@@ -14,28 +14,10 @@ constexpr int ROWS = 8;                  // of a at once
 constexpr int64_t WIDE = 32;             // columns of a panel: two vectors of sums
 constexpr int64_t DEPTH = 512;           // pairs of a panel
 
-typedef uint32_t Pair;
-using Numbers = __m512i;                 // 32 of bfloat16, or 16 pairs
-
-inline __mmask32 first(int64_t n) { return n >= 32 ? ~(__mmask32)0 : (__mmask32)((1u << n) - 1); }
-inline Numbers load_bf16(const Bf16* x) { return _mm512_loadu_si512(x); }
-inline Numbers load_bf16(const Bf16* x, int64_t n) { return _mm512_maskz_loadu_epi16(first(n), x); }
-
-// Two products in every lane, added to the sum
-inline f32v pairs_added(Numbers x, Numbers y, f32v sum) { return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)y); }
-
-// Numbers of x with those of y, as pairs: of the first sixteen, and of the others
-inline void paired(Numbers x, Numbers y, Numbers& low, Numbers& high) {
-    const Numbers step = _mm512_set_epi32(0x2f000f, 0x2e000e, 0x2d000d, 0x2c000c, 0x2b000b, 0x2a000a, 0x290009, 0x280008, 0x270007,
-                                          0x260006, 0x250005, 0x240004, 0x230003, 0x220002, 0x210001, 0x200000);
-    low = _mm512_permutex2var_epi16(x, step, y);
-    high = _mm512_permutex2var_epi16(x, _mm512_add_epi16(step, _mm512_set1_epi16(16)), y);
-}
-
 // Two rows of `width` numbers, as pairs; `second` is null where the sum ends with the first.
 inline void pair_up(const Bf16* one, const Bf16* second, int64_t width, Numbers& low, Numbers& high) {
-    if (width >= 32) paired(load_bf16(one), second ? load_bf16(second) : _mm512_setzero_si512(), low, high);
-    else paired(load_bf16(one, width), second ? load_bf16(second, width) : _mm512_setzero_si512(), low, high);
+    if (width >= 32) paired(load_bf16(one), second ? load_bf16(second) : Numbers{}, low, high);
+    else paired(load_bf16(one, width), second ? load_bf16(second, width) : Numbers{}, low, high);
 }
 
 // Panels of b as it lies, `panel` pairs apart: rows of pairs, WIDE apart
@@ -49,8 +31,8 @@ inline void pack_rows(const Bf16* b, int64_t ldb, int64_t width, int64_t depth, 
             Numbers low, high;
             pair_up(row + j, p + 1 < depth ? row + ldb + j : nullptr, width - j, low, high);
             Pair* at = to + j / WIDE * panel;
-            _mm512_store_si512(at, low);
-            _mm512_store_si512(at + 16, high);
+            store_pairs(at, low);
+            store_pairs(at + 16, high);
         }
     }
 }
@@ -81,26 +63,9 @@ inline void pack_groups(const Bf16* a, int64_t a_p, int64_t rows, int64_t depth,
             Pair* at = to + p / 2 * ROWS;
             Numbers low, high;
             pair_up(row, p + 1 < depth ? row + a_p : nullptr, rows - i, low, high);
-            _mm256_storeu_si256((__m256i*)at, _mm512_castsi512_si256(low));
-            _mm256_storeu_si256((__m256i*)(at + group), _mm512_extracti64x4_epi64(low, 1));
-            _mm256_storeu_si256((__m256i*)(at + 2 * group), _mm512_castsi512_si256(high));
-            _mm256_storeu_si256((__m256i*)(at + 3 * group), _mm512_extracti64x4_epi64(high, 1));
+            store_halves(at, at + group, low);
+            store_halves(at + 2 * group, at + 3 * group, high);
         }
-}
-
-// Where the numbers of a vector begin a result of either type
-inline f32v floats(const float* x, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)first(n), x); }
-inline f32v floats(const Bf16* x, int64_t n) {
-    return (f32v)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16((__mmask16)first(n), x)), 16);
-}
-inline void put(float* to, f32v v, int64_t n) {
-    if (n >= 16) _mm512_storeu_ps(to, v);
-    else _mm512_mask_storeu_ps(to, (__mmask16)first(n), v);
-}
-inline void put(Bf16* to, f32v v, int64_t n) {
-    const __m256i out = (__m256i)_mm512_cvtneps_pbh(v);
-    if (n >= 16) _mm256_storeu_si256((__m256i*)to, out);
-    else _mm256_mask_storeu_epi16(to, (__mmask16)first(n), out);
 }
 
 // Rows along each other
@@ -135,7 +100,7 @@ template <class Out> template <int R, int J> void InPairs<Out>::dots(const Dots<
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
         for (int j = 0; j < J; j++) {
-            f32v sum = _mm512_set1_ps(_mm512_reduce_add_ps(acc[r][j]));
+            f32v sum = sum_in_all(acc[r][j]);
             if (s.start) sum = sum + floats(s.start + r * s.start_r + j * s.start_j, 1);
             put(s.out + r * s.step_r + j * s.step_j, sum, 1);
         }

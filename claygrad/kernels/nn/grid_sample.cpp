@@ -7,22 +7,16 @@
 
 #include "platform/table.hpp"
 #include "platform/scratch.hpp"
-#include "simd/transpose.hpp"
+#include "simd/gather.hpp"
 #include "simd/ints.hpp"
 
 namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-#define CLAY_INLINE inline __attribute__((always_inline))
-
 constexpr int B = 64;                    // points at a time
 enum { LINEAR, NEAREST, CUBIC };
 enum { ZEROS, BORDER, REFLECTION };
-
-// An index has the width of an element, so that loops over both vectorise.
-template <class T> struct IndexOf { using type = int64_t; };
-template <> struct IndexOf<float> { using type = int32_t; };
 
 // The neighbours of the points of a block along an axis
 template <class T> struct AxisOf {
@@ -256,56 +250,6 @@ template <class T, int K> struct Block {
     }
 };
 
-// The neighbours 2 k and 2 k + 1 of W points
-template <class T, int K> CLAY_INLINE void pair_of(const Block<T, K>& b, const T* plane, int k, int j, vec<T>* x, vec<T>* y) {
-    using V = vec<T>;
-    V low, high;
-#if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) {
-        const __m256i first = _mm256_loadu_si256((const __m256i*)&b.index[2 * k][j]);
-        const __m256i second = _mm256_loadu_si256((const __m256i*)&b.index[2 * k][j + 8]);
-        low = (V)_mm512_i32gather_pd(first, (const double*)plane, 4);
-        high = (V)_mm512_i32gather_pd(second, (const double*)plane, 4);
-        separate(low, high, *x, *y);
-        return;
-    }
-#elif defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) {
-        const __m128i first = _mm_loadu_si128((const __m128i*)&b.index[2 * k][j]);
-        const __m128i second = _mm_loadu_si128((const __m128i*)&b.index[2 * k][j + 4]);
-        const __m256d none = _mm256_setzero_pd(), all = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
-        low = (V)_mm256_mask_i32gather_pd(none, (const double*)plane, first, all, 4);
-        high = (V)_mm256_mask_i32gather_pd(none, (const double*)plane, second, all, 4);
-        separate(low, high, *x, *y);
-        return;
-    }
-#endif
-    constexpr int W = Lanes<V>::width;
-    T one[W], two[W];
-    for (int i = 0; i < W; i++) one[i] = plane[b.index[2 * k][j + i]], two[i] = plane[b.index[2 * k][j + i] + 1];
-    *x = load<V>(one);
-    *y = load<V>(two);
-    (void)low, (void)high;
-}
-
-// The neighbours k of W points
-template <class T> CLAY_INLINE vec<T> one_of(const typename IndexOf<T>::type* index, const T* plane) {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) return (vec<T>)_mm512_i32gather_ps(_mm512_loadu_si512(index), plane, 4);
-    else return (vec<T>)_mm512_i64gather_pd(_mm512_loadu_si512(index), plane, 8);
-#elif defined(__AVX2__)
-    const __m256i at = _mm256_loadu_si256((const __m256i*)index), all = _mm256_set1_epi64x(-1);
-    if constexpr (sizeof(T) == 4) return (vec<T>)_mm256_mask_i32gather_ps(_mm256_setzero_ps(), plane, at, _mm256_castsi256_ps(all), 4);
-    else return (vec<T>)_mm256_mask_i64gather_pd(_mm256_setzero_pd(), plane, at, _mm256_castsi256_pd(all), 8);
-#elif defined(CLAY_VECTOR_BYTES)
-    vec<T> out;
-    for (int i = 0; i < Lanes<vec<T>>::width; i++) out[i] = plane[index[i]];
-    return out;
-#else
-    return plane[*index];
-#endif
-}
-
 // Those of the values that are there
 template <class T> CLAY_INLINE vec<T> kept(vec<T> x, const typename IndexOf<T>::type* valid) {
     using V = vec<T>;
@@ -324,19 +268,19 @@ template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane
     for (int j = 0; j < B; j += Lanes<V>::width) {
         V total = splat<V>(0);
         if (K == 1) {
-            total = kept<T>(one_of<T>(&b.index[0][j], plane), &b.valid[0][j]);
+            total = kept<T>(gather<T>(plane, &b.index[0][j]), &b.valid[0][j]);
         } else if (b.paired) {
 #pragma GCC unroll 8
             for (int k = 0; k < K / 2; k++) {
                 V x, y;
-                pair_of<T, K>(b, plane, k, j, &x, &y);
+                gather_pairs<T>(plane, &b.index[2 * k][j], &x, &y);
                 total = total + kept<T>(x, &b.valid[2 * k][j]) * load<V>(&b.weight[2 * k][j]);
                 total = total + kept<T>(y, &b.valid[2 * k + 1][j]) * load<V>(&b.weight[2 * k + 1][j]);
             }
         } else {
 #pragma GCC unroll 16
             for (int k = 0; k < K; k++)
-                total = total + kept<T>(one_of<T>(&b.index[k][j], plane), &b.valid[k][j]) * load<V>(&b.weight[k][j]);
+                total = total + kept<T>(gather<T>(plane, &b.index[k][j]), &b.valid[k][j]) * load<V>(&b.weight[k][j]);
         }
         store<V>(sum + j, total);
     }
@@ -396,11 +340,11 @@ template <class T, int K> void along_channel(const Block<T, K>& b, const T* plan
 #pragma GCC unroll 8
             for (int k = 0; k < K / 2; k++) {
                 V x, y;
-                pair_of<T, K>(b, plane, k, j, &x, &y);
+                gather_pairs<T>(plane, &b.index[2 * k][j], &x, &y);
                 add(2 * k, j, x), add(2 * k + 1, j, y);
             }
         } else {
-            for (int k = 0; k < K; k++) add(k, j, one_of<T>(&b.index[k][j], plane));
+            for (int k = 0; k < K; k++) add(k, j, gather<T>(plane, &b.index[k][j]));
         }
 }
 

@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "platform/table.hpp"
+#include "simd/doubles.hpp"
+#include "simd/lanes.hpp"
 #include "simd/lines.hpp"
 #include "nn/norm.hpp"
 #include "reduce/scan.hpp"
@@ -24,38 +26,6 @@ template <class T> struct ScanJob {
 };
 
 #if defined(CLAY_VECTOR_BYTES)
-// For one vector of doubles: its cumulative sum, its last lane in all lanes, its lanes reversed.
-#if defined(__AVX512F__)
-inline f64v widened(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
-inline void narrowed(float* p, f64v v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
-inline f64v transposed(f64v v) { return _mm512_permutexvar_pd(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), v); }
-inline f64v last_of(f64v v) { return _mm512_permutexvar_pd(_mm512_set1_epi64(7), v); }
-inline f64v running(f64v v) {
-    v = v + (f64v)_mm512_maskz_permutexvar_pd(0xfe, _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0), v);
-    v = v + (f64v)_mm512_maskz_permutexvar_pd(0xfc, _mm512_set_epi64(5, 4, 3, 2, 1, 0, 0, 0), v);
-    return v + (f64v)_mm512_maskz_permutexvar_pd(0xf0, _mm512_set_epi64(3, 2, 1, 0, 0, 0, 0, 0), v);
-}
-#elif defined(__AVX2__)
-inline f64v widened(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-inline void narrowed(float* p, f64v v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-inline f64v transposed(f64v v) { return _mm256_permute4x64_pd(v, 0x1b); }
-inline f64v last_of(f64v v) { return _mm256_permute4x64_pd(v, 0xff); }
-// Within the 128-bit halves first: instructions that cross them take twice as long.
-inline f64v running(f64v v) {
-    v = v + (f64v)_mm256_unpacklo_pd(_mm256_setzero_pd(), v);
-    const __m256d lower = _mm256_permute2f128_pd(v, v, 0x08);              // the lower half in the upper one, zeros in the lower
-    return v + (f64v)_mm256_unpackhi_pd(lower, lower);
-}
-#else
-inline f64v widened(const float* p) { return f64v{p[0], p[1]}; }
-inline void narrowed(float* p, f64v v) { p[0] = (float)v[0], p[1] = (float)v[1]; }
-inline f64v transposed(f64v v) { return f64v{v[1], v[0]}; }
-inline f64v last_of(f64v v) { return f64v{v[1], v[1]}; }
-inline f64v running(f64v v) { return v + f64v{0, v[0]}; }
-#endif
-inline f64v widened(const double* p) { return load<f64v>(p); }
-inline void narrowed(double* p, f64v v) { store<f64v>(p, v); }
-
 // The part that fills whole vectors. The chain of additions has one step per vector, not per element.
 template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, double& sum) {
     constexpr int W = Lanes<f64v>::width;
@@ -63,9 +33,9 @@ template <class T, int step> int64_t by_vectors(const T* x, T* out, int64_t n, d
     int64_t i = 0;
     for (; i + W <= n; i += W) {
         const int64_t at = step > 0 ? i : -i - W + 1;
-        const f64v v = widened(x + at), sums = running(step > 0 ? v : transposed(v));
+        const f64v v = load_wide<f64v>(x + at), sums = running(step > 0 ? v : reversed(v));
         const f64v here = before + sums;
-        narrowed(out + at, step > 0 ? here : transposed(here));
+        store_wide<f64v>(out + at, step > 0 ? here : reversed(here));
         before = before + last_of(sums);
     }
     if (i) sum = first_lane(before);

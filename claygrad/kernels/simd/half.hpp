@@ -132,8 +132,48 @@ inline void floats_from(const Half* x, float* out, int64_t n) {
 #if defined(__AVX2__)
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
 #endif
+#if defined(__ARM_NEON)
+    for (; i + 4 <= n; i += 4) vst1q_f32(out + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&x[i].bits))));
+#endif
 #pragma GCC ivdep
     for (; i < n; i++) out[i] = (float)x[i];
+}
+
+inline void halves_from(const float* x, Half* out, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) _mm256_storeu_si256((__m256i*)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
+#endif
+#if defined(__AVX2__)
+    for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+#elif defined(CLAY_VECTOR_BYTES) && defined(__ARM_NEON)
+    for (; i + 4 <= n; i += 4) put_half<f32v>(out + i, load<f32v>(x + i), 4);
+#endif
+    for (; i < n; i++) out[i] = half_of(x[i]);
+}
+
+#if defined(__AVX2__)
+// The upper 16 bits, rounded to nearest even; NaN, which rounding could turn into infinity, is handled separately.
+inline __m256i upper_bits(__m256 x) {
+    const __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+}
+#endif
+inline void halves_from(const float* x, Bf16* out, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX2__)
+    for (; i + 16 <= n; i += 16) {
+        const __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(x + i + 8);
+        if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)), 0)) {
+            for (int64_t k = i; k < i + 16; k++) out[k] = bf16_of(x[k]);
+            continue;
+        }
+        const __m256i both = _mm256_packus_epi32(upper_bits(a), upper_bits(b));     // quarters of a and b alternate
+        _mm256_storeu_si256((__m256i*)(out + i), _mm256_permute4x64_epi64(both, 0xd8));
+    }
+#endif
+#pragma GCC ivdep
+    for (; i < n; i++) out[i] = bf16_of(x[i]);
 }
 
 }  // namespace

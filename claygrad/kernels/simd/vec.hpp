@@ -33,7 +33,13 @@ inline float smaller(float x, float y) { return x < y ? x : y; }
 inline double smaller(double x, double y) { return x < y ? x : y; }
 inline bool any_nan(float x, float y) { return x != x || y != y; }
 inline bool any_nan(double x, double y) { return x != x || y != y; }
+inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
+inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
+inline bool any(bool x) { return x; }
+// x * y + z, x * y - z and z - x * y
 template <class T> T multiply_add(T x, T y, T z) { return x * y + z; }
+template <class T> T multiply_minus(T x, T y, T z) { return x * y - z; }
+template <class T> T minus_multiply(T x, T y, T z) { return z - x * y; }
 template <class Op> float folded(float x) { return x; }
 template <class Op> double folded(double x) { return x; }
 
@@ -83,6 +89,14 @@ inline unsigned any_nan(f32v x, f32v y) { return _mm512_cmp_ps_mask(x, y, _CMP_U
 inline unsigned any_nan(f64v x, f64v y) { return _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q); }
 inline f32v multiply_add(f32v x, f32v y, f32v z) { return _mm512_fmadd_ps(x, y, z); }
 inline f64v multiply_add(f64v x, f64v y, f64v z) { return _mm512_fmadd_pd(x, y, z); }
+inline f32v multiply_minus(f32v x, f32v y, f32v z) { return _mm512_fmsub_ps(x, y, z); }
+inline f64v multiply_minus(f64v x, f64v y, f64v z) { return _mm512_fmsub_pd(x, y, z); }
+inline f32v minus_multiply(f32v x, f32v y, f32v z) { return _mm512_fnmadd_ps(x, y, z); }
+inline f64v minus_multiply(f64v x, f64v y, f64v z) { return _mm512_fnmadd_pd(x, y, z); }
+inline f32v copysign(f32v x, f32v y) { return _mm512_or_ps(abs(x), _mm512_and_ps(y, _mm512_set1_ps(-0.0f))); }
+inline f64v copysign(f64v x, f64v y) { return _mm512_or_pd(abs(x), _mm512_and_pd(y, _mm512_set1_pd(-0.0))); }
+// Whether a comparison holds in any lane
+template <class M> bool any(M mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask); }
 
 // All lanes combined, by halves; every lane of the result holds the same.
 template <class Op> f32v folded(f32v v) {
@@ -137,6 +151,14 @@ inline unsigned any_nan(f32v x, f32v y) { return _mm256_movemask_ps(_mm256_cmp_p
 inline unsigned any_nan(f64v x, f64v y) { return _mm256_movemask_pd(_mm256_cmp_pd(x, y, _CMP_UNORD_Q)); }
 inline f32v multiply_add(f32v x, f32v y, f32v z) { return _mm256_fmadd_ps(x, y, z); }
 inline f64v multiply_add(f64v x, f64v y, f64v z) { return _mm256_fmadd_pd(x, y, z); }
+inline f32v multiply_minus(f32v x, f32v y, f32v z) { return _mm256_fmsub_ps(x, y, z); }
+inline f64v multiply_minus(f64v x, f64v y, f64v z) { return _mm256_fmsub_pd(x, y, z); }
+inline f32v minus_multiply(f32v x, f32v y, f32v z) { return _mm256_fnmadd_ps(x, y, z); }
+inline f64v minus_multiply(f64v x, f64v y, f64v z) { return _mm256_fnmadd_pd(x, y, z); }
+inline f32v copysign(f32v x, f32v y) { return _mm256_or_ps(abs(x), _mm256_and_ps(y, _mm256_set1_ps(-0.0f))); }
+inline f64v copysign(f64v x, f64v y) { return _mm256_or_pd(abs(x), _mm256_and_pd(y, _mm256_set1_pd(-0.0))); }
+// Whether a comparison holds in any lane
+template <class M> bool any(M mask) { return !_mm256_testz_si256((__m256i)mask, (__m256i)mask); }
 
 // All lanes combined, by halves; every lane of the result holds the same.
 template <class Op> f32v folded(f32v v) {

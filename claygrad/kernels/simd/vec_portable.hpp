@@ -45,7 +45,15 @@ inline f32v larger(f32v x, f32v y) { return x > y ? x : y; }
 inline f64v larger(f64v x, f64v y) { return x > y ? x : y; }
 inline f32v smaller(f32v x, f32v y) { return x < y ? x : y; }
 inline f64v smaller(f64v x, f64v y) { return x < y ? x : y; }
+inline f32v multiply_minus(f32v x, f32v y, f32v z) { return multiply_add(x, y, -z); }
+inline f64v multiply_minus(f64v x, f64v y, f64v z) { return multiply_add(x, y, -z); }
+inline f32v minus_multiply(f32v x, f32v y, f32v z) { return multiply_add(-x, y, z); }
+inline f64v minus_multiply(f64v x, f64v y, f64v z) { return multiply_add(-x, y, z); }
+inline f32v copysign(f32v x, f32v y) { return (f32v)((bits32v)abs(x) | ((bits32v)y & (int32_t)0x80000000)); }
+inline f64v copysign(f64v x, f64v y) { return (f64v)((bits64v)abs(x) | ((bits64v)y & (int64_t)0x8000000000000000)); }
+// Whether a comparison holds in any lane
 inline bool any_set(bits64v mask) { return (mask[0] | mask[1]) != 0; }
+template <class M> bool any(M mask) { return any_set((bits64v)mask); }
 inline bool any_nan(f32v x, f32v y) { return any_set((bits64v)((x != x) | (y != y))); }
 inline bool any_nan(f64v x, f64v y) { return any_set((bits64v)((x != x) | (y != y))); }
 
