@@ -17,6 +17,7 @@
 #   make lint       ruff, cython-lint;   make types   mypy, stubtest, and programs under mypy and pyright
 #   make stubs      write the types of all operations;   make wheel   dist/claygrad-….whl
 #   make wheels     manylinux wheels for every Python found, and the source distribution, each tested in a clean environment
+#   make first-minute    a fresh environment without a compiler: the wheel, the landing pages, the quick start, in under a minute
 #   make arm        the kernels compiled for ARM and tested by an emulator;   make release VERSION=1.2.3   docs/releases.md
 #
 # .venv holds claygrad and its tools, .venv-oracle has PyTorch too. Both get claygrad as a wheel built from this tree, so
@@ -39,7 +40,7 @@ export CLAYGRAD_INSTALLED := 1
 SOURCES := $(sort $(shell find claygrad -type f \( -name '*.py' -o -name '*.py[xi]' -o -name '*.pxd' -o -name '*.txt' -o -name '*.xz' -o -name 'py.typed' -o -name '*.js' -o -name '*.css' -o -name '*.cu' -o -name '*.cuh' \
   -o -name '*.[ch]' -o -name '*.[ch]pp' -o -name 'meson.build' \)))
 
-.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions provenance sanitize hostile lint types stubs docs wheel test-browser wheels arm release test-xpu test-cuda devices clean FORCE
+.PHONY: help demo test test-oracle test-distributed test-packages ecosystem test-all coverage bench scaling instructions provenance sanitize hostile lint types stubs docs wheel test-browser wheels first-minute arm release test-xpu test-cuda devices clean FORCE
 .DELETE_ON_ERROR:
 
 help:
@@ -187,6 +188,9 @@ wheel: build/wheel.stamp
 wheels:
 	@$(PYTHON) tools/preflight.py
 	$(PYTHON) tools/wheels.py $(WHEELS_ARGS)
+
+first-minute: build/wheel.stamp
+	$(PYTHON) tools/first_minute.py build/wheel/*.whl --source
 
 # Needs Debian's g++-aarch64-linux-gnu and qemu-user.
 arm: .venv/.build
