@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.pythons import WITH_LOCK
+
 HEAVY = ("matplotlib", "scipy", "torch", "tqdm", "cupy", "mpi4py", "pandas", "sympy", "hypothesis", "pytest",
          "multiprocessing", "asyncio", "unittest")
 
@@ -28,9 +30,18 @@ def test_import_brings_no_heavy_module_along():
 
 
 def test_import_prints_and_warns_nothing():
-    command = [sys.executable, "-W", "error", "-c", "import claygrad"]
+    command = [sys.executable, *WITH_LOCK, "-W", "error", "-c", "import claygrad"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not WITH_LOCK, reason="this Python always has the lock")
+def test_without_the_lock_python_says_that_it_is_switched_on():
+    program = "import sys, claygrad; print(sys._is_gil_enabled())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n")
+    assert done.stderr.count("The global interpreter lock (GIL) has been enabled to load module 'claygrad") == 1
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["core", "ops", "autograd"])

@@ -272,10 +272,10 @@ say(
 )
 say(r"^not a sequence$", "rows must be lists of one length: a number stands where a list should")
 say(
-    r"[Cc]an't pickle|cannot pickle",
+    r"[Cc]an't (pickle|get local)|cannot pickle|attribute lookup .* failed",
     "functions inside functions and lambdas cannot be saved, nor sent to another process: move it to the top of a "
-    "file, or save "
-    "model.state_dict() instead of the object",
+    "file, or save model.state_dict() instead of the object. The workers of a DataLoader are sent its dataset where "
+    "Python does not fork, as from 3.14 on: num_workers=0, or multiprocessing_context='fork', sends nothing",
 )
 
 

@@ -162,12 +162,6 @@ say(
     "fewer num_workers or a smaller batch_size; num_workers=0 shows an error of the dataset itself",
 )
 say(
-    r"[Cc]an't pickle|cannot pickle|attribute lookup .* failed",
-    "workers that are started anew need what they run "
-    "as functions and classes of a "
-    "module, no lambda and none inside a function: move it to the top of the file, or take num_workers=0",
-)
-say(
     r"stack expects each tensor to be equal size.*|Trying to resize storage that is not resizable",
     "samples of a batch must have one shape: pad them, or give the DataLoader a collate_fn (nn.utils.rnn.pad_sequence)",
 )

@@ -243,7 +243,7 @@ class Rows(torch.utils.data.Dataset):
         return 3
     def __getitem__(self, i):
         return torch.ones(2, 3) @ torch.ones(2, 3)  # <-
-for batch in torch.utils.data.DataLoader(Rows(), num_workers=1):
+for batch in torch.utils.data.DataLoader(Rows(), num_workers=1, multiprocessing_context="fork"):
     pass
 """)
 

@@ -11,12 +11,13 @@ import pytest
 
 import claygrad as torch
 from claygrad.errors._uncaught import explain, note
+from tests.support.pythons import WITH_LOCK
 
 
 def printed(program: str, tmp_path: Path) -> str:
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(program))
-    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path).stderr
+    return subprocess.run([sys.executable, *WITH_LOCK, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path).stderr
 
 
 def test_a_plain_program_says_the_way_out(tmp_path):

@@ -11,6 +11,7 @@ import pickle
 import signal
 import struct
 import time
+import warnings
 from multiprocessing import connection
 from typing import Any
 
@@ -18,6 +19,12 @@ from claygrad.utils.data.dataloader import _BaseDataLoaderIter
 from claygrad.utils.data.worker import POLL_SECONDS, Ended, Failure, Resume, work
 
 _LAST_SECONDS = 5.0        # how long a worker may take to end before it is ended
+_NOT_PICKLED = (
+    "Got pickle error when attempting to start a worker Process. "
+    "This might be because the worker Process arguments are not picklable. "
+    "Python 3.14+ changed the multiprocessing start method in non-Mac POSIX platforms "
+    "to 'forkserver', which requires the worker Process arguments to be picklable. "
+    "You can also try multiprocessing.set_start_method('fork').")
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -40,7 +47,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             process = context.Process(target=work, daemon=True, args=(
                 self._dataset_kind, self._dataset, tasks, pipe, self.done, self._auto_collation, self._collate_fn,
                 self._drop_last, self._base_seed, self._worker_init_fn, number, self._num_workers))
-            process.start()
+            try:
+                process.start()
+            except (TypeError, AttributeError, pickle.PicklingError):
+                warnings.warn(_NOT_PICKLED, stacklevel=2)
+                raise
             pipe[1].close()                          # before the next is started, which would inherit it
             self.processes.append(process)
         self._begin()

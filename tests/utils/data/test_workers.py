@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -241,9 +242,50 @@ def test_a_timeout():
     assert time.monotonic() - begin < 30
 
 
-def test_started_anew_instead_of_forked():
-    loader = DataLoader(Numbers(6), batch_size=2, num_workers=1, multiprocessing_context="spawn")
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_every_way_to_start_a_process(method):
+    loader = DataLoader(Numbers(6), batch_size=2, num_workers=1, multiprocessing_context=method)
     assert values(loader) == [[0, 1], [2, 3], [4, 5]]
+    with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 0"):
+        list(DataLoader(Numbers(2, 1, raise_key), num_workers=1, multiprocessing_context=method))
+
+
+PROGRAM = """
+import multiprocessing, sys
+import claygrad as torch
+
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 3
+    def __getitem__(self, i):
+        return torch.ones(2, 3) @ torch.ones(2, i)
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    for batch in torch.utils.data.DataLoader(Rows(), num_workers=1):
+        pass
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_program_whose_worker_fails_is_told_the_line(method, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    said = subprocess.run([sys.executable, program, method], capture_output=True, text=True, check=False).stderr
+    assert f"{program}:9, in __getitem__" in said
+    assert "num_workers=0 runs it here" in said
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_a_dataset_that_cannot_be_sent(method):
+    class Inner(Numbers):
+        """Pickle does not find it."""
+
+    loader = DataLoader(Inner(2), num_workers=1, multiprocessing_context=method)
+    with pytest.warns(UserWarning, match="Got pickle error when attempting to start a worker Process"), \
+            pytest.raises((AttributeError, pickle.PicklingError)):
+        iter(loader)
+    assert values(DataLoader(Inner(2), num_workers=1, multiprocessing_context="fork")) == [[0], [1]]
 
 
 def test_threads_of_the_main_process_do_not_stop_workers():
