@@ -132,7 +132,7 @@ inline void floats_from(const Half* x, float* out, int64_t n) {
 #if defined(__AVX2__)
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
 #endif
-#if defined(__ARM_NEON)
+#if defined(CLAY_VECTOR_BYTES) && defined(__ARM_NEON)
     for (; i + 4 <= n; i += 4) vst1q_f32(out + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&x[i].bits))));
 #endif
 #pragma GCC ivdep
