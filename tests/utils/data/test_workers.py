@@ -250,7 +250,7 @@ def test_every_way_to_start_a_process(method):
         list(DataLoader(Numbers(2, 1, raise_key), num_workers=1, multiprocessing_context=method))
 
 
-PROGRAM = """
+FAILING = """
 import multiprocessing, sys
 import claygrad as torch
 
@@ -270,7 +270,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_a_program_whose_worker_fails_is_told_the_line(method, tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    program.write_text(FAILING)
     said = subprocess.run([sys.executable, program, method], capture_output=True, text=True, check=False).stderr
     assert f"{program}:9, in __getitem__" in said
     assert "num_workers=0 runs it here" in said
