@@ -8,6 +8,7 @@
 #include "elementwise/params.hpp"
 #include "platform/threads.hpp"
 #include "simd/bytes.hpp"
+#include "simd/shuffle.hpp"
 
 namespace clay {
 namespace {
@@ -83,12 +84,12 @@ template <class T> void line(const char* src, int64_t from, char* dst, int64_t t
 }
 
 template <class T> using Few __attribute__((vector_size(16))) = T;
-Few<uint32_t> back(Few<uint32_t> x) { return __builtin_shuffle(x, Few<uint32_t>{3, 2, 1, 0}); }
+Few<uint32_t> back(Few<uint32_t> x) { return CLAY_SHUFFLE(Few<uint32_t>, x, x, 3, 2, 1, 0); }
 Few<uint16_t> back(Few<uint16_t> x) {                                  // swap within pairs first: not every instruction set can shuffle eight 16-bit lanes
     const auto pairs = (Few<uint32_t>)x;
     return (Few<uint16_t>)back(pairs >> 16 | pairs << 16);
 }
-Few<uint64_t> back(Few<uint64_t> x) { return __builtin_shuffle(x, Few<uint64_t>{1, 0}); }
+Few<uint64_t> back(Few<uint64_t> x) { return CLAY_SHUFFLE(Few<uint64_t>, x, x, 1, 0); }
 
 // Copy a row in reverse; four vectors at a time, so that speed does not depend on the loop's alignment
 template <class T> void line_back(const char* src, int64_t, char* dst, int64_t, int64_t n, int64_t) {

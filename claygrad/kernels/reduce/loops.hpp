@@ -24,7 +24,7 @@ template <class O, class T> struct Floats {
     using Op = O;
     using Merge = Floats;
     static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
-    static constexpr int BY_NUMBERS = Op::identity - Op::identity == 0 ? SEVERAL_ROWS - 1 : 3;       // comparisons that handle NaN are expensive
+    static constexpr int BY_NUMBERS = Op::identity * Op::identity <= 1 ? SEVERAL_ROWS - 1 : 3;       // comparisons, from infinity on, that handle NaN are expensive
 
     // Each row is a vector; the vectors are transposed, so that none has to be reduced across its lanes.
     static void rows(const T* const* x_rn, int64_t n, int64_t count, T* out_r) {

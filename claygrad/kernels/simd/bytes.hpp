@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "simd/intrinsics.hpp"
+#include "simd/shuffle.hpp"
 
 namespace clay {
 namespace {
@@ -66,8 +67,10 @@ CLAY_WITH_VECTORS inline int64_t reverse_vectors(const char* src, char* dst, int
         _mm256_storeu_si256((__m256i*)(dst + i), _mm256_permute4x64_epi64(halves, 0x4e));
     }
 #else
-    for (; i + VECTOR <= n; i += VECTOR)
-        *(Vector*)(dst + i) = __builtin_shuffle(*(const Vector*)(src - i - 15), Vector{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+    for (; i + VECTOR <= n; i += VECTOR) {
+        const Numbers<char> x = *(const Vector*)(src - i - 15);
+        *(Vector*)(dst + i) = CLAY_SHUFFLE(Numbers<char>, x, x, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    }
 #endif
     return i;
 }

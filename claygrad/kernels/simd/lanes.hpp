@@ -37,8 +37,8 @@ CLAY_INLINE void interleave_reversed(f64v x, f64v y, f64v& low, f64v& high) {
 CLAY_INLINE f32v reversed(f32v x) { return _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)); }
 CLAY_INLINE f64v reversed(f64v x) { return _mm256_permute4x64_pd(x, 0x1b); }
 #elif defined(CLAY_VECTOR_BYTES)
-CLAY_INLINE f32v reversed(f32v x) { return __builtin_shuffle(x, bits32v{3, 2, 1, 0}); }
-CLAY_INLINE f64v reversed(f64v x) { return __builtin_shuffle(x, bits64v{1, 0}); }
+CLAY_INLINE f32v reversed(f32v x) { return CLAY_SHUFFLE(bits32v, x, x, 3, 2, 1, 0); }
+CLAY_INLINE f64v reversed(f64v x) { return CLAY_SHUFFLE(bits64v, x, x, 1, 0); }
 #endif
 #if defined(CLAY_VECTOR_BYTES) && !defined(__AVX512F__)
 template <class V> CLAY_INLINE void separate_reversed(V x, V y, V& even, V& odd) {
@@ -103,12 +103,12 @@ template <int B> CLAY_INLINE void exchange(f64v& x, f64v& y) {
 #elif defined(CLAY_VECTOR_BYTES)
 template <int B> CLAY_INLINE void exchange(f32v& x, f32v& y) {
     const f32v a = x, b = y;
-    x = B == 1 ? __builtin_shuffle(a, b, bits32v{0, 4, 2, 6}) : __builtin_shuffle(a, b, bits32v{0, 1, 4, 5});
-    y = B == 1 ? __builtin_shuffle(a, b, bits32v{1, 5, 3, 7}) : __builtin_shuffle(a, b, bits32v{2, 3, 6, 7});
+    x = B == 1 ? CLAY_SHUFFLE(bits32v, a, b, 0, 4, 2, 6) : CLAY_SHUFFLE(bits32v, a, b, 0, 1, 4, 5);
+    y = B == 1 ? CLAY_SHUFFLE(bits32v, a, b, 1, 5, 3, 7) : CLAY_SHUFFLE(bits32v, a, b, 2, 3, 6, 7);
 }
 template <int B> CLAY_INLINE void exchange(f64v& x, f64v& y) {
     const f64v a = x, b = y;
-    x = __builtin_shuffle(a, b, bits64v{0, 2}), y = __builtin_shuffle(a, b, bits64v{1, 3});
+    x = CLAY_SHUFFLE(bits64v, a, b, 0, 2), y = CLAY_SHUFFLE(bits64v, a, b, 1, 3);
 }
 #else
 template <int B, class T> void exchange(T&, T&) {}

@@ -2,6 +2,7 @@
 #pragma once
 #include <string.h>
 
+#include "simd/shuffle.hpp"
 #include "simd/vec.hpp"
 
 namespace clay {
@@ -61,12 +62,12 @@ inline void turn(const float* from, int64_t from_step, float* to, int64_t to_ste
     typedef uint32_t V __attribute__((vector_size(16)));
     const V a = *(const quad32*)from, b = *(const quad32*)(from + from_step);
     const V c = *(const quad32*)(from + 2 * from_step), d = *(const quad32*)(from + 3 * from_step);
-    const V ab = __builtin_shuffle(a, b, V{0, 4, 1, 5}), cd = __builtin_shuffle(c, d, V{0, 4, 1, 5});
-    const V ab2 = __builtin_shuffle(a, b, V{2, 6, 3, 7}), cd2 = __builtin_shuffle(c, d, V{2, 6, 3, 7});
-    *(quad32*)to = __builtin_shuffle(ab, cd, V{0, 1, 4, 5});
-    *(quad32*)(to + to_step) = __builtin_shuffle(ab, cd, V{2, 3, 6, 7});
-    *(quad32*)(to + 2 * to_step) = __builtin_shuffle(ab2, cd2, V{0, 1, 4, 5});
-    *(quad32*)(to + 3 * to_step) = __builtin_shuffle(ab2, cd2, V{2, 3, 6, 7});
+    const V ab = CLAY_SHUFFLE(V, a, b, 0, 4, 1, 5), cd = CLAY_SHUFFLE(V, c, d, 0, 4, 1, 5);
+    const V ab2 = CLAY_SHUFFLE(V, a, b, 2, 6, 3, 7), cd2 = CLAY_SHUFFLE(V, c, d, 2, 6, 3, 7);
+    *(quad32*)to = CLAY_SHUFFLE(V, ab, cd, 0, 1, 4, 5);
+    *(quad32*)(to + to_step) = CLAY_SHUFFLE(V, ab, cd, 2, 3, 6, 7);
+    *(quad32*)(to + 2 * to_step) = CLAY_SHUFFLE(V, ab2, cd2, 0, 1, 4, 5);
+    *(quad32*)(to + 3 * to_step) = CLAY_SHUFFLE(V, ab2, cd2, 2, 3, 6, 7);
 }
 
 inline void turn(const double* from, int64_t from_step, double* to, int64_t to_step) {
@@ -74,8 +75,8 @@ inline void turn(const double* from, int64_t from_step, double* to, int64_t to_s
     for (int i = 0; i < 4; i += 2)
         for (int j = 0; j < 4; j += 2) {
             const V a = *(const pair64*)(from + j * from_step + i), b = *(const pair64*)(from + (j + 1) * from_step + i);
-            *(pair64*)(to + i * to_step + j) = __builtin_shuffle(a, b, V{0, 2});
-            *(pair64*)(to + (i + 1) * to_step + j) = __builtin_shuffle(a, b, V{1, 3});
+            *(pair64*)(to + i * to_step + j) = CLAY_SHUFFLE(V, a, b, 0, 2);
+            *(pair64*)(to + (i + 1) * to_step + j) = CLAY_SHUFFLE(V, a, b, 1, 3);
         }
 }
 

@@ -2,6 +2,8 @@
 // simd/vec.hpp includes it; where NEON says in one instruction what a loop over the lanes would say, it does.
 #pragma once
 #include <string.h>
+
+#include "simd/shuffle.hpp"
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif
@@ -59,10 +61,10 @@ inline bool any_nan(f64v x, f64v y) { return any_set((bits64v)((x != x) | (y != 
 
 // All lanes combined, by halves; every lane of the result holds the same.
 template <class Op> f32v folded(f32v v) {
-    v = Op::combine(v, __builtin_shuffle(v, bits32v{2, 3, 0, 1}));
-    return Op::combine(v, __builtin_shuffle(v, bits32v{1, 0, 3, 2}));
+    v = Op::combine(v, CLAY_SHUFFLE(bits32v, v, v, 2, 3, 0, 1));
+    return Op::combine(v, CLAY_SHUFFLE(bits32v, v, v, 1, 0, 3, 2));
 }
-template <class Op> f64v folded(f64v v) { return Op::combine(v, __builtin_shuffle(v, bits64v{1, 0})); }
+template <class Op> f64v folded(f64v v) { return Op::combine(v, CLAY_SHUFFLE(bits64v, v, v, 1, 0)); }
 
 // A part may be all of it: products ask for the last vector of a row so.
 template <class V, class T> struct PortableMemory {
@@ -97,13 +99,13 @@ template <> struct Memory<f64v> : PortableMemory<f64v, double> {
 
 // The lanes of two vectors, in turn and apart
 inline void interleave(f32v x, f32v y, f32v& low, f32v& high) {
-    low = __builtin_shuffle(x, y, bits32v{0, 4, 1, 5}), high = __builtin_shuffle(x, y, bits32v{2, 6, 3, 7});
+    low = CLAY_SHUFFLE(bits32v, x, y, 0, 4, 1, 5), high = CLAY_SHUFFLE(bits32v, x, y, 2, 6, 3, 7);
 }
 inline void interleave(f64v x, f64v y, f64v& low, f64v& high) {
-    low = __builtin_shuffle(x, y, bits64v{0, 2}), high = __builtin_shuffle(x, y, bits64v{1, 3});
+    low = CLAY_SHUFFLE(bits64v, x, y, 0, 2), high = CLAY_SHUFFLE(bits64v, x, y, 1, 3);
 }
 inline void separate(f32v x, f32v y, f32v& even, f32v& odd) {
-    even = __builtin_shuffle(x, y, bits32v{0, 2, 4, 6}), odd = __builtin_shuffle(x, y, bits32v{1, 3, 5, 7});
+    even = CLAY_SHUFFLE(bits32v, x, y, 0, 2, 4, 6), odd = CLAY_SHUFFLE(bits32v, x, y, 1, 3, 5, 7);
 }
 inline void separate(f64v x, f64v y, f64v& even, f64v& odd) { interleave(x, y, even, odd); }
 

@@ -137,7 +137,7 @@ double any_zeta(double s, double q) {
 // By vectors where it is that sum, or where s tells that there is none; the rest one by one.
 template <bool S, class V> V zeta_of(V s, V q) {
     const V zero = splat<V>(0), one = splat<V>(1), inf = splat<V>(INF);
-    const auto low = s <= one, sum = (s > one) & (s < inf) & (q > zero) & (q < inf);
+    const decltype(s <= one) low = s <= one, sum = (s > one) & (s < inf) & (q > zero) & (q < inf);
     V out = select(s == one, inf, splat<V>(NAN_));
     if (any(sum)) out = select(sum, positive_zeta<S>(select(sum, s, one + one), select(sum, q, one)), out);
     const V rest = select(low, one, select(sum, one, s));

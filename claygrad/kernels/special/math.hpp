@@ -1,5 +1,7 @@
 // What several special functions are made of, in double precision: V is a number or a vector of them.
 #pragma once
+#include <math.h>
+
 #include "elementwise/loops.hpp"
 #include "special/tables.hpp"
 
@@ -124,7 +126,7 @@ template <bool S, class V> V log_gamma(V x) {
     const V above = positive_lgamma<S>(select(x > zero, x, one - x));
     if (!any(x <= zero)) return select(x != x, x, above);
     // Below zero a reflection would cancel near the roots, one between any two poles: the C library knows where they are.
-    const V below = lanes_of(select(x <= zero, x, one), [](double y) { int sign; return __builtin_lgamma_r(y, &sign); });
+    const V below = lanes_of(select(x <= zero, x, one), [](double y) { int sign; return lgamma_r(y, &sign); });
     return select(x != x, x, select(x <= zero, below, above));
 }
 
