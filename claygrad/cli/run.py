@@ -21,9 +21,27 @@ def add_to(parts: Any) -> None:
     parser.set_defaults(call=call)
 
 
+def _show_the_program_alone() -> None:
+    """Let tracebacks begin in the program, as without this command."""
+    show = sys.excepthook
+
+    def shown(kind: Any, error: Any, trace: Any) -> None:
+        first = trace
+        while first is not None and first.tb_frame.f_code is not call.__code__:
+            first = first.tb_next
+        while first is not None and (first.tb_frame.f_code is call.__code__
+                                     or "runpy" in first.tb_frame.f_code.co_filename):
+            first = first.tb_next
+        if first is not None:
+            trace = error.__traceback__ = first
+        show(kind, error, trace)
+    sys.excepthook = shown
+
+
 def call(options: argparse.Namespace) -> int:
     from claygrad.compat import as_torch
     as_torch()
+    _show_the_program_alone()
     if options.module:
         sys.argv = [options.program, *options.arguments]
         sys.path.insert(0, os.getcwd())

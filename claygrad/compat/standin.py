@@ -114,10 +114,32 @@ _own_names: list[tuple[Any, str, str]] = []     # what was renamed, which attrib
 # They have no counterpart in torch.
 _OURS_ALONE = ("claygrad.core", "claygrad.native", "claygrad.compat", "claygrad.cli", "claygrad.__main__")
 
+# Modules whose public classes and functions are torch's elsewhere: pickles of them are read by torch too.
+_HOMES = {"claygrad.nn.modules.attention": "torch.nn.modules.activation",
+          "claygrad.nn.modules.parameter_container": "torch.nn.modules.container",
+          "claygrad.nn.modules.rnn_cell": "torch.nn.modules.rnn",
+          "claygrad.optim._adafactor": "torch.optim", "claygrad.optim._muon": "torch.optim",
+          **dict.fromkeys(("claygrad.optim._schedule", "claygrad.optim._schedules", "claygrad.optim._cyclic_schedules",
+                           "claygrad.optim._combined_schedules"), "torch.optim.lr_scheduler"),
+          **dict.fromkeys(("claygrad.func._jacobians", "claygrad.func._modules", "claygrad.func._transforms",
+                           "claygrad.func._vmap"), "torch.func"),
+          "claygrad.utils.data.collate": "torch.utils.data._utils.collate",
+          "claygrad.utils._selective_checkpoint": "torch.utils.checkpoint",
+          "claygrad.core.graph.function": "torch.autograd.function", "claygrad.core.data.size": "torch",
+          "claygrad.core.graph.handles": "torch.utils.hooks",
+          "claygrad.nn.modules._hooks": "torch.nn.modules.module", "claygrad._info": "torch"}
+
 
 def stands_in() -> bool:
     """Whether `import torch` gives claygrad."""
     return _depth > 0
+
+
+def _home(module: str, name: str, value: Any) -> str:
+    """Where torch has what a module of claygrad defines."""
+    if module in _HOMES and (name[0] != "_" or isinstance(value, type)):
+        return _HOMES[module]
+    return torch_name(module)
 
 
 def _say_torch(module: ModuleType) -> None:
@@ -127,11 +149,11 @@ def _say_torch(module: ModuleType) -> None:
     if module.__name__.startswith("claygrad") and not module.__name__.startswith(_OURS_ALONE):
         _own_names.append((module, "__name__", module.__name__))
         module.__name__ = torch_name(module.__name__)
-    for value in list(vars(module).values()):
+    for name, value in list(vars(module).items()):
         home = vars(value).get("__module__") if isinstance(value, type) else getattr(value, "__module__", None)
         if isinstance(home, str) and (home == "claygrad" or home.startswith("claygrad.")) and callable(value):
             try:
-                value.__module__ = torch_name(home)
+                value.__module__ = _home(home, name, value)
             except (AttributeError, TypeError):       # a class of the compiled core, whose name is fixed
                 continue
             _own_names.append((value, "__module__", home))

@@ -1,4 +1,6 @@
 """An operation as it was declared: signature, kernels, rules. What happens on a call is in core/dispatch/call.pyx."""
+from sys import modules as _modules
+
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from claygrad.core.data.dtype cimport N_NATIVE
@@ -272,6 +274,8 @@ cdef class Op(Rules):
         return f"<operation {self.name}>"
 
     def __reduce__(self):
+        if getattr(_modules.get(self.__module__), self.__name__, None) is self:     # torch reads such pickles too
+            return self.__name__
         return op_named, (self.name,)
 
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 from claygrad.core import DTYPES, UPCALLS, Size, Storage, Tensor, device, dtype
-from claygrad.nn.parameter import Parameter
+from claygrad.nn.parameter import Parameter, UninitializedTensorMixin
 from claygrad.ops._formats import layout, memory_format, strided
 from claygrad.serialization._names import KIND_OF, Name, Typed, named, plain_state, rebuilding
 
@@ -40,7 +40,7 @@ class Pickler(_InPython):
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Tensor):
-            return reduced(value)
+            return NotImplemented if isinstance(value, UninitializedTensorMixin) else reduced(value)
         if isinstance(value, Size):
             return named("torch", "Size"), (tuple(value),)
         if isinstance(value, device):

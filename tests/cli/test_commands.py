@@ -50,6 +50,16 @@ def test_the_programs_exit_code_and_traceback_are_its_own(tmp_path: Path) -> Non
     assert "KeyError: 'mine'" in done.stderr
 
 
+@pytest.mark.parametrize("form", [["train.py"], ["-m", "train"]])
+def test_tracebacks_begin_in_the_program(tmp_path: Path, form: list[str]) -> None:
+    (tmp_path / "train.py").write_text("import torch\ndef f(x):\n    return x @ torch.ones(2, 2)\nf(torch.ones(3, 3))\n")
+    done = claygrad("run", *form, cwd=tmp_path)
+    assert done.returncode == 1
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert len(frames) == 2, done.stderr
+    assert all("train.py" in line for line in frames)
+
+
 @pytest.mark.parametrize("arguments", [["run", "nowhere.py"], ["run", "-m", "nowhere_at_all"], ["check", "nowhere_at_all"],
                                        ["shim"], []])
 def test_wrong_use_is_one_line_and_exit_code_2(arguments: list[str]) -> None:

@@ -42,10 +42,12 @@ class RemovableHandle:
         return self._tables[1:]
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return (*(table() for table in self._tables), self.id)
+        first, *further = (table() for table in self._tables)
+        return first, self.id, tuple(further)               # in torch's order: each reads the other's files
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        *tables, self.id = state
+        first, self.id, further = state if len(state) > 2 else (*state, ())
+        tables = (first, *(further or ()))
         self._tables = tuple(_held(OrderedDict() if table is None else table) for table in tables)
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 

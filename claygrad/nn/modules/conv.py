@@ -55,6 +55,7 @@ class _ConvNd(OwnInit, Module):
         if padding_mode not in _MODES:
             raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode='{padding_mode}'")
         self.output_padding = sizes(output_padding)
+        self.transposed = type(self).transposed         # torch looks for it among the attributes of a pickled layer
         self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = self._edges()
         self.weight = new_parameter(self._weight_shape(), device, dtype)

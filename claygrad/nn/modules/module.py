@@ -24,6 +24,7 @@ from claygrad.nn.modules._hooks import (
     _global_forward_pre_hooks,  # noqa: F401
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
+    _WrappedHook,  # noqa: F401 (pickles of lazy modules name it)
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,

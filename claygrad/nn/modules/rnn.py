@@ -85,6 +85,12 @@ class RNNBase(Module):
         own = self._parameters
         return [own[name] if name in own else getattr(self, name, None) for name in self._flat_weights_names]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}      # torch reads them from pickles
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
+
     def flatten_parameters(self) -> None:
         """Nothing to do: it is about the memory of GPUs."""
 

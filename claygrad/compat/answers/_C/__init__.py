@@ -39,6 +39,7 @@ _nothing = always(None)
 _no = always(False)
 
 TensorBase = _TensorBase = Tensor
+_VariableFunctionsClass = _VariableFunctions = claygrad      # of which pickles of torch.add and others name attributes
 StorageBase = claygrad.UntypedStorage
 _TensorMeta = type(Tensor)
 _log_api_usage_once = _log_api_usage_metadata = _nothing
