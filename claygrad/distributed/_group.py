@@ -53,7 +53,9 @@ class ProcessGroup:
         self.ranks, self.timeout = ranks, timeout
         self.group_name, self.group_desc = name, desc
         self.turns: deque[_work.Collective] = deque()
-        self.count = 0  # collectives issued so far
+        alike = sum(key[0] == tuple(ranks) for key in _work.tallies)
+        self.key = (tuple(ranks), alike)  # the same on all its ranks
+        self.tally = _work.tallies[self.key] = _work.Tally()
         self.compared = os.environ.get("CLAYGRAD_DISTRIBUTED_CHECK", "1") != "0"
         self._backend, self._size, self._rank = backend, comm.size, comm.rank
 

@@ -22,7 +22,7 @@ from claygrad.distributed import _mpi, _work
 
 _TAG = 1
 _control: Any = None
-_left: set[int] = set()
+_left: dict[int, dict[Any, _work.Tally]] = {}  # ranks whose program ended, and what they had called
 _installed = False
 _failed = False
 
@@ -74,15 +74,32 @@ def _note(error: BaseException | None) -> None:
             file.write("".join([*traceback.format_exception_only(error), *traceback.format_exception(error)]))
 
 
-def who_left() -> str | None:
-    """The rank whose program ended, if one did."""
+def _listen() -> None:
+    """Hear of ranks whose programs have ended."""
     MPI = _mpi.load()
     with _work.lock:
         while _control.Iprobe(MPI.ANY_SOURCE, _TAG):
             status = MPI.Status()
-            _control.recv(source=MPI.ANY_SOURCE, tag=_TAG, status=status)
-            _left.add(status.Get_source())
-    return f"rank {min(_left)} has left: its program ended" if _left else None
+            told = _control.recv(source=MPI.ANY_SOURCE, tag=_TAG, status=status)
+            _left[status.Get_source()] = told
+
+
+def who_left(work: _work.Work) -> str | None:
+    """The rank whose program ended before it did what this work waits for, if there is one. A rank may well end while
+    others are still in a collective that it has taken part in: it was only the first to have its result."""
+    _listen()
+    group = work.group
+    for rank in sorted(_left):
+        if rank in group.ranks:
+            theirs = _left[rank].get(group.key) or _work.Tally()
+            if work._misses(group.ranks.index(rank), theirs):
+                return f"rank {rank} has left: its program ended"
+    return None
+
+
+def has_left(rank: int) -> bool:
+    """Whether a rank's program has ended."""
+    return rank in _left
 
 
 def leave() -> None:
@@ -91,9 +108,9 @@ def leave() -> None:
     if _failed or MPI.Is_finalized():
         return
     size, rank = _control.size, _control.rank
-    requests = [_control.isend(None, other, _TAG) for other in range(size) if other != rank]
+    requests = [_control.isend(_work.tallies, other, _TAG) for other in range(size) if other != rank]
     while len(_left) < size - 1:
-        who_left()
+        _listen()
         _work.progress()
         time.sleep(0.001)
     for request in requests:

@@ -27,10 +27,28 @@ if TYPE_CHECKING:
 
 lock = threading.RLock()
 under_way: list[Work] = []
-peer_left: list[Callable[[], str | None]] = []  # `_shutdown` adds the question
+peer_left: list[Callable[[Work], str | None]] = []  # `_shutdown` adds the question
+tallies: dict[Any, Tally] = {}  # of every group that there was, by its key
 
 SPIN = 300e-6  # seconds to ask again at once, before the processor is given to others
 NAP = 100e-6
+
+
+class Tally:
+    """What a rank has called in a group so far. One that leaves tells the others, who know by it whether what they wait
+    for can still come."""
+
+    def __init__(self) -> None:
+        self.collectives = 0
+        self.sent: dict[tuple[int, int], int] = {}  # messages by destination and tag
+        self.asked: dict[tuple[int | None, int], int] = {}  # receives by source, None for any, and tag
+        self.received: dict[tuple[int, int], int] = {}  # messages that came, by source and tag
+
+
+def count(counts: dict[Any, int], key: Any) -> int:
+    """Count one more; how many there were before."""
+    counts[key] = counts.get(key, 0) + 1
+    return counts[key] - 1
 
 
 class Work:
@@ -49,6 +67,10 @@ class Work:
 
     def _advance(self) -> bool:
         """Do what can be done without waiting; whether the work is done."""
+        raise NotImplementedError
+
+    def _misses(self, rank: int, theirs: Tally) -> bool:
+        """Whether this cannot be done any more, since a rank of the group has left with no more calls than these."""
         raise NotImplementedError
 
     def _advance_safely(self) -> bool:
@@ -111,7 +133,7 @@ class Work:
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Return when it is done; raises what went wrong."""
         limit = (timeout or self.group.timeout).total_seconds()
-        until(lambda: self._done, limit, self.name, self.group)
+        until(self, limit)
         if self._error is not None:
             raise self._error
         return True
@@ -190,19 +212,23 @@ class Collective(Work):
         self._everyone: numpy.ndarray | None = None
         with lock:
             group.turns.append(self)
+            self._index = group.tally.collectives
             if signature is not None and group.size() > 1 and group.compared:
-                mine = numpy.array([group.count, KINDS.index(name), *signature], numpy.int64)
+                mine = numpy.array([self._index, KINDS.index(name), *signature], numpy.int64)
                 self._sent = numpy.concatenate([mine, -mine])
                 self._largest = numpy.empty_like(self._sent)
                 self._check = group.checks.Iallreduce(self._sent, self._largest, _mpi.load().MAX)
             else:
                 self._check = None
-            group.count += 1
+            group.tally.collectives += 1
             self._advance_safely()
 
     def _end(self, error: BaseException | None = None) -> None:
         self._give_turn()
         super()._end(error)
+
+    def _misses(self, rank: int, theirs: Tally) -> bool:
+        return theirs.collectives <= self._index
 
     def _give_turn(self) -> None:
         """Let the next work of the group start."""
@@ -309,29 +335,28 @@ def progress() -> bool:
         return any(ended)
 
 
-def until(done: Callable[[], bool], limit: float, name: str, group: ProcessGroup) -> None:
-    """Make progress until something is done. Python's signals are heard, and other processes get the processor."""
-    if done():
+def until(work: Work, limit: float) -> None:
+    """Make progress until a work is done. Python's signals are heard, and other processes get the processor."""
+    if work._done:
         return
     progress()
+    name, group = work.name, work.group
     began = time.monotonic()
-    while not done():
+    while not work._done:
         progress()
         waited = time.monotonic() - began
-        if waited < SPIN or done():
+        if waited < SPIN or work._done:
             continue
         time.sleep(0 if waited < 10 * SPIN else NAP)
         if waited > 0.05:
             for question in peer_left:
-                left = question()
-                if left is not None and not done():
-                    progress()
-                    if not done():
-                        raise RuntimeError(
-                            f"{left} while rank {group.rank()} waits in {name}\n"
-                            "  all ranks must make the same calls; it made fewer, or its loop was shorter "
-                            "(see DistributedDataParallel.join)"
-                        )
+                left = question(work)
+                if left is not None:
+                    raise RuntimeError(
+                        f"{left} while rank {group.rank()} waits in {name}\n"
+                        "  all ranks must make the same calls; it made fewer, or its loop was shorter "
+                        "(see DistributedDataParallel.join)"
+                    )
         if waited > limit:
             from claygrad.distributed._group import DistBackendError
 

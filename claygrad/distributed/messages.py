@@ -11,7 +11,8 @@ from claygrad.core import Tensor
 from claygrad.distributed import _mpi
 from claygrad.distributed._group import ProcessGroup, get_global_rank, get_rank, of, root_of, skipped
 from claygrad.distributed._tensors import Target, as_bytes, check_tensor, source
-from claygrad.distributed._work import Work, lock, under_way
+from claygrad.distributed._shutdown import has_left
+from claygrad.distributed._work import Tally, Work, count, lock, under_way
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
@@ -19,6 +20,7 @@ __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 class _Sending(Work):
     def __init__(self, group: ProcessGroup, tensor: Tensor, dst: int, tag: int, later: bool) -> None:
         super().__init__(group, "send", [tensor])
+        self._to, self._tag, self._index = dst, tag, count(group.tally.sent, (dst, tag))
         self._held = as_bytes(source(tensor, copied=later))
         with lock:
             self._request = group.messages.Isend([self._held, _mpi.load().BYTE], dst, tag)
@@ -29,6 +31,11 @@ class _Sending(Work):
         self._end()
         return True
 
+    def _misses(self, rank: int, theirs: Tally) -> bool:
+        me = self.group.rank()
+        asked = theirs.asked.get((me, self._tag), 0) + theirs.asked.get((None, self._tag), 0)
+        return rank == self._to and asked <= self._index
+
 
 class _Receiving(Work):
     """A message is taken when it is there and has the size that the tensor has."""
@@ -38,6 +45,7 @@ class _Receiving(Work):
         self._target = Target(tensor, later)
         self._request: Any = None
         self._wrong: RuntimeError | None = None
+        count(group.tally.asked, (src, tag))
         super().__init__(group, "recv", [tensor])
 
     def _advance(self) -> bool:
@@ -57,6 +65,7 @@ class _Receiving(Work):
             if message is None:
                 return False
             self._from = status.Get_source()
+            count(self.group.tally.received, (self._from, self._tag))
             tensor, size = self._target.tensor, status.Get_count(MPI.BYTE)
             wanted = tensor.numel() * tensor.element_size()
             if size == wanted:
@@ -76,6 +85,14 @@ class _Receiving(Work):
             self._target.finish()
         self._end(self._wrong)
         return True
+
+    def _misses(self, rank: int, theirs: Tally) -> bool:
+        if self._request is not None or self._src not in (None, rank):
+            return False
+        if self._src is None and not all(has_left(one) for one in self.group.ranks if one != get_rank()):
+            return False  # somebody else may still send
+        received = self.group.tally.received.get((rank, self._tag), 0)
+        return theirs.sent.get((self.group.rank(), self._tag), 0) <= received
 
     def source_rank(self) -> int:
         """The rank that the message came from."""

@@ -51,8 +51,10 @@ def _kill(session: int) -> None:
                 continue
 
 
-def ranks(n: int, program: str, *args: str, timeout: float = 60, env: dict[str, str] | None = None, wrong: bool = False) -> Done:
-    """Run one of the programs on n ranks; it must end well, or with `wrong` not."""
-    done = start([str(MPIEXEC), "-n", str(n), sys.executable, str(PROGRAMS / program), *args], timeout, env)
+def ranks(n: int, program: str, *args: str, timeout: float = 60, env: dict[str, str] | None = None, wrong: bool = False,
+          torch: bool = False) -> Done:
+    """Run one of the programs on n ranks, with `torch` in place of torch; it must end well, or with `wrong` not."""
+    how = ["-m", "claygrad", "run"] if torch else []
+    done = start([str(MPIEXEC), "-n", str(n), sys.executable, *how, str(PROGRAMS / program), *args], timeout, env)
     assert (done.code != 0) is wrong, f"{program} on {n} ranks ended with {done.code}\n{done.out}\n{done.err}"
     return done

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributed.starting import MPIEXEC, PROGRAMS, Done, start
+from tests.distributed.starting import MPIEXEC, PROGRAMS, Done, ranks, start
 
 CLAYGRAD = str(Path(sys.executable).with_name("claygrad"))
 
@@ -75,6 +75,28 @@ def test_the_same_under_mpiexec(how: str, told: str) -> None:
     done = start([str(MPIEXEC), "-n", "3", sys.executable, "-c", program, str(PROGRAMS / "fails.py"), how], 30)
     assert done.code != 0
     assert told in done.out + done.err
+    assert done.seconds < 10
+
+
+@pytest.mark.parametrize("slow", range(4))
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_a_rank_may_end_before_others_have_the_result(slow: int, steps: int) -> None:
+    assert ranks(4, "leaves.py", "collective", str(slow), str(steps), torch=True).out.count("ends") == 4
+
+
+@pytest.mark.parametrize("how", ["group", "message"])
+def test_a_rank_may_end_that_nobody_waits_for(how: str) -> None:
+    assert ranks(4, "leaves.py", how, "2", torch=True).out.count("ends") == 4
+
+
+@pytest.mark.parametrize(("how", "slow", "told"), [
+    ("no message", "0", "rank 1 has left: its program ended while rank 0 waits in recv"),
+    ("no message", "1", "rank 1 has left: its program ended while rank 0 waits in recv"),
+    ("no receive", "0", "rank 1 has left: its program ended while rank 0 waits in send"),
+])
+def test_a_message_that_cannot_come(how: str, slow: str, told: str) -> None:
+    done = ranks(2, "leaves.py", how, slow, torch=True, wrong=True)
+    assert told in done.err
     assert done.seconds < 10
 
 
