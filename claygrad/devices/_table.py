@@ -194,10 +194,12 @@ class Table:
         """A context in which a copy from pinned memory to the device need not be done when it returns."""
         return nullcontext()
 
-    def generator(self, where: Any) -> Any:
-        """The stream that the device draws from where no other is given."""
-        from claygrad.native.random import generator_of
-        return generator_of(where)
+    def host_twin(self, generator: Any, where: Any) -> tuple[Any, Callable[[], None]]:
+        """A generator of the CPU that draws what the given one, or else the device's own, would; and what has that one
+        go on where the twin has come to."""
+        from claygrad.native.random import follow, host_twin
+        mine, twin = host_twin(generator, where)
+        return twin, lambda: follow(mine, twin)
 
     def pinned(self, nbytes: int) -> np.ndarray | None:
         """Bytes of main memory that the device reads by itself; None where there is no such memory."""

@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport ACCELERATOR, CPU, cpu, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, META, cpu, device
 from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32, U8,
                                        default_float, dtype, of_code)
 from claygrad.core.data.device cimport parse as parse_device
@@ -184,6 +184,25 @@ cdef Generator _pick_for(object generator, device where):
     if g.where is not where:
         _refuse(g, where)
     return g
+
+
+def check_generator(generator, device where):
+    """Raise if a generator is another device's than the one that the numbers are for. On meta nothing is drawn."""
+    if generator is not None and where.kind != META and (<Generator?>generator).where is not where:
+        _refuse(<Generator>generator, where)
+
+
+def host_twin(generator, device where):
+    """The generator that draws for a device, and one of the CPU in the same state, for work that is done there."""
+    cdef Generator g = _pick_for(generator, where)
+    cdef Generator twin = Generator.__new__(Generator)
+    twin.engine, twin.where = g.engine, cpu
+    return g, twin
+
+
+def follow(Generator generator, Generator twin):
+    """Go on where the twin has come to."""
+    generator.engine = twin.engine
 
 
 cdef int _refuse(Generator g, device where) except -1:

@@ -7,7 +7,7 @@ from claygrad.core import Tensor, default_dtype, empty, int64, without_writes
 from claygrad.core import dtype as dtype_class
 from claygrad.core.op import missing
 from claygrad.core.user_warnings import warn
-from claygrad.native.random import KINDS, Generator, fill, filled, record_draws, sample
+from claygrad.native.random import KINDS, Generator, check_generator, fill, filled, record_draws, sample
 from claygrad.ops._drawing import (
     DRAWN,
     OPTION_NAMES,
@@ -351,6 +351,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise wrong("multinomial", "replacement", 3, "bool", replacement)
     weights, count = input.detach(), as_int(num_samples)
     _check_choice(weights, count, replacement, out)
+    check_generator(generator, weights.device)
     shape = (count,) if weights.ndim == 1 else (weights.shape[0], count)
     made = empty(shape, int64, weights.device)
     if made.numel() and not made.is_meta:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, Tensor, wrap
-from claygrad.native.random import draw_each, draw_grad
+from claygrad.native.random import check_generator, draw_each, draw_grad
 from claygrad.ops._registry import composite, missing, op, zero
 from claygrad.ops.random_fill import unknown
 
@@ -17,6 +17,11 @@ def _wide(kernel: str, *inputs: Tensor) -> None:
     for input in inputs:
         if input.dtype.name not in ("float32", "float64"):
             raise unknown(kernel, input.dtype)
+
+
+def _check_draws(kernel: str, input: Tensor, generator: Generator | None) -> None:
+    _wide(kernel, input)
+    check_generator(generator, input.device)
 
 
 def _drawn(xp, kind: str, generator: Generator | None, a, b=None):
@@ -37,7 +42,7 @@ def _moved(xp, *arrays):
 
 # --- gamma ------------------------------------------------------------------------------------------------------------
 @op(method=False, out=False, node="StandardGammaBackward0", meta=lambda input: input.shape,
-    half="raw", check=lambda input: _wide("gamma_cpu", input))
+    half="raw", check=lambda input, generator: _check_draws("gamma_cpu", input, generator))
 def _standard_gamma(xp, input: Tensor, generator: Generator | None = None):
     "Draws from gamma distributions of rate 1; the input holds their shapes. Differentiable at fixed quantiles."
     return _drawn(xp, "gamma", generator, input)
@@ -54,7 +59,7 @@ _standard_gamma_grad.rule(input=missing, output=missing)
 
 # --- Dirichlet --------------------------------------------------------------------------------------------------------
 @op(method=False, out=False, node="NotImplemented", meta=lambda input: input.shape, half="raw",
-    check=lambda input: _wide("dirichlet", input))
+    check=lambda input, generator: _check_draws("dirichlet", input, generator))
 def _sample_dirichlet(xp, input: Tensor, generator: Generator | None = None):
     "Draws from Dirichlet distributions along the last dimension, strictly inside (0, 1)."
     gammas = _drawn(xp, "gamma_wide", generator, input)
@@ -73,9 +78,10 @@ _dirichlet_grad.rule(x=missing, alpha=missing, total=missing)
 
 
 # --- counts -----------------------------------------------------------------------------------------------------------
-def _check_poisson(input: Tensor) -> None:
+def _check_poisson(input: Tensor, generator: Generator | None) -> None:
     if not input.dtype.is_floating_point:
         raise unknown("poisson_cpu", input.dtype)
+    check_generator(generator, input.device)
 
 
 @op(method=False, out=False, meta=lambda input: input.shape, check=_check_poisson)
@@ -101,7 +107,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count.dtype is not prob.dtype:
         names = {kind: kind.legacy for kind in DTYPES.values()}
         raise RuntimeError(f"Found dtype {names[prob.dtype]} but expected {names[count.dtype]}")
-    _wide("binomial_cpu", count)
+    _check_draws("binomial_cpu", count, generator)
     if count.shape != prob.shape:
         count, prob = count + prob.new_zeros(prob.shape), prob + count.new_zeros(count.shape)
     return _binomial(count, prob, generator)

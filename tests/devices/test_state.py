@@ -172,17 +172,6 @@ def test_the_module_of_the_accelerator(strict):
     assert torch.accelerator.memory_allocated() >= 0
 
 
-@pytest.mark.parametrize("draw", [lambda **how: torch.rand(2, **how), lambda **how: torch.randint(3, (2,), **how),
-                                  lambda **how: torch.empty(2, device=how.get("device")).normal_(generator=how["generator"])])
-def test_a_generator_of_another_device_is_refused(draw, there):
-    mine, other = torch.Generator(device=there), torch.Generator()
-    assert draw(generator=mine, device=there).device.type == there
-    with pytest.raises(RuntimeError, match=f"Expected a 'cpu' device type for generator but found '{there}'"):
-        draw(generator=mine)
-    with pytest.raises(RuntimeError, match=f"Expected a '{there}' device type for generator but found 'cpu'"):
-        draw(generator=other, device=there)
-
-
 def test_types_that_are_not_there():
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         torch.zeros(1, device="cuda")

@@ -170,12 +170,17 @@ cdef object _on_host(Op op, PyObject** slots, device where):
     cdef int i
     cdef PyObject* copies[24]
     cdef list held = []
-    cdef object out
+    cdef object out, follow = None
     for i in range(op.n_params):
-        held.append(where.table.generator(where) if op.params[i] == "generator" and <object>slots[i] is None
-                    else _hosted(<object>slots[i]))
+        if op.params[i] == "generator":
+            twin, follow = where.table.host_twin(<object>slots[i], where)
+            held.append(twin)
+        else:
+            held.append(_hosted(<object>slots[i]))
         copies[i] = <PyObject*>held[i]
     out = compute_native(op, copies)
+    if follow is not None:
+        follow()
     return [_back(<Layout>x, where) for x in out] if isinstance(out, list) else _back(<Layout>out, where)
 
 
