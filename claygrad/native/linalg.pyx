@@ -495,6 +495,18 @@ cdef Layout _triangular(Op op, Triangular* given):
 cdef bint _told = False
 
 
+cdef Layout _swapped(Layout v):
+    """The transposed matrices."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i, last = v.ndim - 1
+    for i in range(v.ndim):
+        shape[i], strides[i] = v.shape[i], v.strides[i]
+    shape[last], shape[last - 1] = shape[last - 1], shape[last]
+    strides[last], strides[last - 1] = strides[last - 1], strides[last]
+    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
+
+
 cdef list _triangular_pair(Op op, TriangularPair* given):
     global _told
     cdef Layout b = <Layout>given.input.layout, a = <Layout>given.A.layout, out
@@ -508,8 +520,8 @@ cdef list _triangular_pair(Op op, TriangularPair* given):
     if transposed:
         job.a.row, job.a.column = job.a.column, job.a.row
     job.upper, job.unit = (given.upper.value) != transposed, given.unitriangular.value
-    out = _new_matrices(b, &job.x, job.n, job.k, False)
-    return [out, copied(a)] if _run(op, &job, a.dtype.code, None) else None
+    out = _new_matrices(b, &job.x, job.n, job.k, True)
+    return [out, _swapped(copied(_swapped(a)))] if _run(op, &job, a.dtype.code, None) else None
 
 
 cdef Layout _lu_solve(Op op, LuSolve* given):

@@ -103,7 +103,7 @@ def check_triangular_solve(input: Tensor, A: Tensor) -> None:
 
 
 @op(kernel="linalg.triangular_pair", returns=("solution", "cloned_coefficient"), check=check_triangular_solve,
-    out=EXACT,
+    out=EXACT, strides=["columns", "columns"],
     meta=lambda input, A: [((*stretched(A.shape, input.shape), *input.shape[-2:]), A.dtype),
                            ((*stretched(A.shape, input.shape), *A.shape[-2:]), A.dtype)],
     samples=lambda t: [t.args(t(3, 2), t(3, 3) + 4),
@@ -120,8 +120,8 @@ def triangular_solve(xp, input: Tensor, A: Tensor, upper: bool = True, transpose
          "with\nX = torch.linalg.solve_triangular(A, B).")
     batch = stretched(A.shape, input.shape)
     turned = A.swapaxes(-2, -1) if transpose else A
-    return (_lapack.triangular(xp, turned, input, upper != transpose, unitriangular),
-            xp.broadcast_to(A, (*batch, *A.shape[-2:])).copy())
+    return (_lapack.columns(xp, _lapack.triangular(xp, turned, input, upper != transpose, unitriangular)),
+            _lapack.columns(xp, xp.broadcast_to(A, (*batch, *A.shape[-2:]))))
 
 
 @triangular_solve.rules
