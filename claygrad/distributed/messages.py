@@ -10,8 +10,8 @@ import numpy
 from claygrad.core import Tensor
 from claygrad.distributed import _mpi
 from claygrad.distributed._group import ProcessGroup, get_global_rank, get_rank, of, root_of, skipped
-from claygrad.distributed._tensors import Target, as_bytes, check_tensor, source
 from claygrad.distributed._shutdown import has_left
+from claygrad.distributed._tensors import Target, as_bytes, check_tensor, source
 from claygrad.distributed._work import Tally, Work, count, lock, under_way
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]

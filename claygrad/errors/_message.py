@@ -64,13 +64,19 @@ class Message:
         if call.kind == "module":
             self._meet_module(call, frame)
         elif self.layer is None and (self.line is None or call.kind != "method") and (
-                self.call is None or call.name or not self.call.name):
+                self.call is None or (call.name and not self._hides_a_device(call)) or not self.call.name):
             self.call = call
         again = self.line is not None and self.call is not None and self.place == (id(frame), frame.f_lasti)
         if not ours and (self.line is None or again):
             self._reach(frame)
         elif self.line is not None:
             self.call = None
+
+    def _hides_a_device(self, call: Call) -> bool:
+        """Whether the tensors of a call are on one device and those of the call inside on two: it got the other one by
+        a keyword, or made it."""
+        inside = [] if self.call is None else self.call.tensors
+        return len({facts(x)[2] for x in inside}) > 1 and len({facts(x)[2] for x in call.tensors}) < 2
 
     def _reach(self, frame: FrameType) -> None:
         """The exception comes to the user's line. (Again, if an operation called another one on the way there.)"""
@@ -118,21 +124,12 @@ class Message:
         devices = {facts(x)[2] for _, x in found}
         lines: dict[str, list[str]] = {}
         for name, x in found:
-            text = described(x, len(devices) > 1) + self._made(x)
+            text = described(x, len(devices) > 1) + context.made(x)
             same = lines.setdefault(text, [])
             if name not in same:
                 same.append(name)
         shown = [f"{', '.join(same[:4])}{', ...' * (len(same) > 4)}: {text}" for text, same in lines.items()]
         return shown if len(shown) <= _MOST else [*shown[:_MOST], f"and {len(shown) - _MOST} more"]
-
-    def _made(self, x: Any) -> str:
-        origin, cut = facts(x)[3:5]
-        if origin is None or cut or self.line is None:
-            return ""
-        line = Line(*origin)
-        if line.file == self.line.file and line.number == self.line.number:
-            return ""
-        return f", made at {line.text}"
 
     def _meet_module(self, call: Call, frame: FrameType) -> None:
         module = call.called

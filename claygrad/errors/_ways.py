@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
+from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, signature_of
 from claygrad.errors._source import MISSING, Line, short, value_of
 
@@ -49,6 +50,22 @@ class Context:
             node = node.value
         value = value_of(node, self.frame)
         return [(short(node) or "input", value)] if isinstance(value, Tensor) else []
+
+    def owner(self) -> Any:
+        """What a method was called on, `optimizer` of `optimizer.step()`; None where the line does not show it."""
+        node: Any = self.line.expression
+        func = node.func if isinstance(node, ast.Call) else None
+        found = value_of(func.value, self.frame) if isinstance(func, ast.Attribute) else None
+        return None if found is MISSING else found
+
+    def made(self, x: Any) -> str:
+        """`, made at FILE:LINE ...`, of a tensor that another line than this one made."""
+        origin, cut = facts(x)[3:5]
+        if origin is None or cut:
+            return ""
+        line = Line(*origin)
+        same = line.file == self.line.file and line.number == self.line.number
+        return "" if same else f", made at {line.text}"
 
     def tensor(self) -> Any:
         """The first tensor of the call, or None."""

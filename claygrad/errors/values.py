@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from claygrad.core import Tensor
-from claygrad.errors._calls import shape_of, shape_text
+from claygrad.errors._calls import described, shape_of, shape_text
 from claygrad.errors._ways import Context, hint, say
 
 _CASTS = {"Float": "float", "Double": "double", "Half": "half", "BFloat16": "bfloat16", "Long": "long", "Int": "int",
@@ -31,9 +31,30 @@ def two_dtypes(match: re.Match[str], context: Context) -> str | None:
     return f"make them one dtype: .{a}() on the second, or .{b}() on the first (x.to(y.dtype) in general)"
 
 
-say(r"[Ee]xpected all tensors to be on the same device|is not on the expected device", "move one of them: "
-    "x.to(y.device); a model "
-    "with model.to(device), and every batch as well")
+@hint(r"[Ee]xpected all tensors to be on the same device|is not on the expected device")
+def two_devices(_: re.Match[str], context: Context) -> str | None:
+    optimizer = context.owner()
+    if hasattr(optimizer, "param_groups") and hasattr(optimizer, "state"):
+        found = _state_apart(optimizer)
+        if found:
+            context.lines += [f"{name}: {described(x, True)}{context.made(x)}" for name, x in found]
+            return ("the optimizer's state is where the model was before: make the optimizer after model.to(device), "
+                    "or move its state by optimizer.load_state_dict(optimizer.state_dict())")
+    return "move one of them: x.to(y.device); a model with model.to(device), and every batch as well"
+
+
+def _state_apart(optimizer: Any) -> list[tuple[str, Any]]:
+    """The first parameter whose gradient or state is on another device, and that."""
+    for number, group in enumerate(optimizer.param_groups):
+        for index, param in enumerate(group["params"]):
+            held = optimizer.state.get(param, {})
+            for name, x in [("gradient", param.grad), *(held.items() if isinstance(held, dict) else ())]:
+                if isinstance(x, Tensor) and x.device != param.device and (x.dim() or name == "gradient"):
+                    what = "its gradient" if name == "gradient" else f"{name!r} of its state"
+                    return [(f"parameter {index} of group {number}", param), (what, x)]
+    return []
+
+
 say(r"Cannot copy out of meta tensor|convert meta device|on the meta device", "a tensor on the meta device has a "
     "shape but no values: make it on the cpu, or use "
     "to_empty(device=...) for a module")

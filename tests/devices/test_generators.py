@@ -46,7 +46,8 @@ def every():
     for home, names in ((torch, dir(torch)), (torch.Tensor, dir(torch.Tensor)), (init, dir(init))):
         for name in names:
             function = getattr(home, name, None)
-            if name in CALLS or name.startswith("_") and home is not torch or not callable(function) or not takes_a_generator(function):
+            private = name.startswith("_") and home is not torch
+            if name in CALLS or private or not callable(function) or not takes_a_generator(function):
                 continue
             where = "init." if home is init else "Tensor." if home is torch.Tensor else ""
             calls[where + name] = lambda device, function=function, name=name, **how: function(

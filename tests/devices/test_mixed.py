@@ -56,7 +56,29 @@ def test_one_tensor_elsewhere_is_refused(key, strict):
             except RuntimeError as error:
                 if not any(word in str(error).splitlines()[0] for word in WORDS):
                     problems.append(f"{call}, tensor {which}: {error}")
+                below = str(error).partition("\n")[2]
+                if not (" on cpu" in below and f" on {strict}" in below):
+                    problems.append(f"{call}, tensor {which}: does not say which tensors\n{error}")
             else:
                 if given[which].ndim:
                     problems.append(f"{call}, tensor {which}: not refused")
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("make", [claygrad.optim.SGD, claygrad.optim.Adam, claygrad.optim.AdamW, claygrad.optim.RMSprop, claygrad.optim.Adagrad])
+def test_an_optimizer_names_the_parameter_and_its_state(make, strict):
+    model = claygrad.nn.Linear(2, 2)
+    optimizer = make(model.parameters(), lr=0.1, **({"momentum": 0.9} if make is claygrad.optim.SGD else {}))
+    model(claygrad.ones(1, 2)).sum().backward()
+    optimizer.step()
+    model.to(strict).zero_grad()
+    model(claygrad.ones(1, 2, device=strict)).sum().backward()
+    with pytest.raises(RuntimeError) as caught:
+        optimizer.step()
+    first, *below = str(caught.value).splitlines()
+    assert first.startswith("Expected all tensors to be on the same device")
+    assert any("parameter 0 of group 0: (2, 2) float32 on privateuseone:0" in line for line in below)
+    assert any("of its state" in line and "float32 on cpu" in line for line in below)
+    assert "load_state_dict(optimizer.state_dict())" in below[-1]
+    optimizer.load_state_dict(optimizer.state_dict())
+    optimizer.step()
