@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.device cimport ACCELERATOR, CPU, META, cpu, device
+from claygrad.core.data.device cimport ACCELERATOR, CPU, cpu, device
 from claygrad.core.data.dtype cimport (C128, C32, C64, CAT_COMPLEX, CAT_FLOAT, F16, F32, F64, I16, I32, I64, N_NATIVE, U16, U32, U8,
                                        default_float, dtype, of_code)
 from claygrad.core.data.device cimport parse as parse_device
@@ -188,7 +188,7 @@ cdef Generator _pick_for(object generator, device where):
 
 def check_generator(generator, device where):
     """Raise if a generator is another device's than the one that the numbers are for. On meta nothing is drawn."""
-    if generator is not None and where.kind != META and (<Generator?>generator).where is not where:
+    if generator is not None and where.type != "meta" and (<Generator?>generator).where is not where:
         _refuse(<Generator>generator, where)
 
 
