@@ -14,6 +14,7 @@ from claygrad.distributed._group import (
     ProcessGroup,
     _get_default_group,
     _rank_not_in_group,
+    default_pg_timeout,
     destroy_process_group,
     get_backend,
     get_backend_config,
@@ -39,6 +40,7 @@ from claygrad.distributed._group import (
 )
 from claygrad.distributed._reduce import ReduceOp, _make_nccl_premul_sum, supports_complex
 from claygrad.distributed._work import Work
+from claygrad.distributed.coalesced import _coalescing_manager, all_gather_coalesced, all_reduce_coalesced
 from claygrad.distributed.collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -76,13 +78,18 @@ def is_nccl_available() -> bool:
 
 is_ucc_available = is_xccl_available = is_nccl_available
 
-_modules = ("algorithms", "checkpoint", "constants", "distributed_c10d", "fsdp", "nn", "optim", "run")
+_modules = ("algorithms", "checkpoint", "constants", "device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "run")
 __all__ = [
     name
     for name in dir()
     if not name.startswith("_")
-    and name not in ("annotations", "late", "guard_package", "collectives", "messages", "objects")
+    and name not in ("annotations", "coalesced", "late", "guard_package", "collectives", "messages", "objects")
 ]
-_names = {"GradBucket": "distributed._buckets"}
+_names = {
+    "GradBucket": "distributed._buckets",
+    "DeviceMesh": "distributed.device_mesh",
+    "init_device_mesh": "distributed.device_mesh",
+    **dict.fromkeys(("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"), "distributed.stores"),
+}
 __getattr__ = late(__name__, _modules, _names)
 guard_package(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import accumulate
@@ -16,7 +17,7 @@ from claygrad.distributed import _mpi
 from claygrad.distributed._group import GroupMember, ProcessGroup, of, root_of, skipped
 from claygrad.distributed._reduce import ReduceOp, Reduction
 from claygrad.distributed._tensors import Target, as_bytes, check_dtypes, check_list, check_tensor, code, source
-from claygrad.distributed._work import Collective, Work
+from claygrad.distributed._work import NAP, Collective, Work, lock, progress
 
 __all__ = [
     "all_gather",
@@ -37,6 +38,9 @@ __all__ = [
 ]
 
 
+gathering: Any = None  # of `_coalescing_manager`, in its block
+
+
 def run(
     held: ProcessGroup,
     name: str,
@@ -50,6 +54,9 @@ def run(
     work = Collective(held, name, signature, start, finish, result)
     if async_op:
         return work
+    if gathering is not None:
+        gathering.append(work)
+        return None
     work.wait()
     return None
 
@@ -528,6 +535,63 @@ def barrier(
 def monitored_barrier(
     group: Any = GroupMember.WORLD, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """A barrier with a time of its own; the error names the ranks that were waited for."""
-    if not skipped(group, "monitored_barrier"):
-        barrier(group, timeout=timeout)
+    """A barrier with a time of its own: the error names the first rank that did not come, or with `wait_all_ranks` all.
+
+    The ranks tell rank 0 of the group that they are here, and it tells them when all are.
+    """
+    if skipped(group, "monitored_barrier"):
+        return
+    held = of(group)
+    limit = timeout or held.timeout
+    milliseconds = int(limit.total_seconds() * 1000)
+    if held.rank():
+        _tell(held, 0, b"here")
+        answer = _heard(held, 0, 2 * limit.total_seconds())
+        if answer != b"all":
+            raise RuntimeError(
+                f"Rank {held.rank()} successfully reached monitoredBarrier, but received errors while waiting for "
+                "send/recv from rank 0. Please check rank 0 logs for faulty rank."
+            )
+        return
+    end = time.monotonic() + limit.total_seconds()
+    late = []
+    for other in range(1, held.size()):
+        if _heard(held, other, max(0.0, end - time.monotonic())) is None:
+            late.append(other)
+            if not wait_all_ranks:
+                break
+    for other in range(1, held.size()):
+        _tell(held, other, b"not" if late else b"all")
+    if late:
+        who = f"Rank {late[0]}" if not wait_all_ranks else f"Ranks {', '.join(map(str, late))}"
+        raise RuntimeError(
+            f"[Rank 0]: {who} failed to pass monitoredBarrier in {milliseconds} ms\n"
+            "  they did not call it, or came too late: look at what they do"
+        )
+
+
+_TAG = 7  # messages of barriers, on the communicator of comparisons
+
+
+def _tell(held: ProcessGroup, other: int, what: bytes) -> None:
+    with lock:
+        _told.append((held.checks.Isend([what, _mpi.load().BYTE], other, _TAG), what))
+
+
+_told: list[tuple[Any, bytes]] = []  # what was sent stays until the process ends: some bytes for each barrier
+
+
+def _heard(held: ProcessGroup, other: int, seconds: float) -> bytes | None:
+    """What a rank said; None if it did not in time."""
+    MPI = _mpi.load()
+    end = time.monotonic() + seconds
+    while True:
+        progress()
+        with lock:
+            if held.checks.Iprobe(other, _TAG):
+                status, memory = MPI.Status(), bytearray(4)
+                held.checks.Recv([memory, MPI.BYTE], other, _TAG, status)
+                return bytes(memory[: status.Get_count(MPI.BYTE)])
+        if time.monotonic() > end:
+            return None
+        time.sleep(NAP)

@@ -95,11 +95,18 @@ class DistributedDataParallel(Module, Joinable):
             ("delay_all_reduce_named_params", delay_all_reduce_named_params),
             ("param_to_hook_all_reduce", param_to_hook_all_reduce),
             ("mixed_precision", mixed_precision),
-            ("device_mesh", device_mesh),
             ("skip_all_reduce_unused_params", skip_all_reduce_unused_params),
         ):
             if value:
                 raise NotImplementedError(f"DistributedDataParallel: {name} is not there\n  leave it out")
+        if device_mesh is not None:
+            if process_group is not None:
+                raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+            if device_mesh.ndim != 1:
+                raise RuntimeError(
+                    f"Only 1D device mesh is supported, but got {device_mesh}\n  take one axis of it: mesh['name']"
+                )
+            process_group = device_mesh.get_group(mesh_dim=0)
         self.process_group: ProcessGroup = _get_default_group() if process_group is None else of(process_group)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = [(name, param) for name, param in module.named_parameters() if name not in self.parameters_to_ignore]

@@ -29,7 +29,9 @@ FORMAT = 1
 
 
 def _flatten(value: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
-    """The leaves of nested dicts and lists, by their paths."""
+    """The leaves of nested dicts and lists, by their paths; of rows of a sharded tensor, as parts of it."""
+    if hasattr(value, "as_shard"):
+        return {path: value.as_shard()}
     if isinstance(value, dict):
         return {key: leaf for name, inner in value.items() for key, leaf in _flatten(inner, (*path, name)).items()}
     if isinstance(value, list) and any(isinstance(one, (Tensor, dict, list, FlatShard)) for one in value):
@@ -56,10 +58,50 @@ class _Ranks:
         return value if self.group is None else sent_to_all(self.group, value, 0)
 
 
-def _refuse_plans(**given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise NotImplementedError(f"distributed.checkpoint: {name} is not there\n  say checkpoint_id, a folder")
+def _folder(checkpoint_id: Any, storage: Any, planner: Any) -> Path:
+    """The folder that is meant, by its name or by a reader or writer of it."""
+    if planner is not None:
+        raise NotImplementedError("distributed.checkpoint: planner is not there\n  leave it out")
+    if storage is not None and not isinstance(storage, (FileSystemReader, FileSystemWriter)):
+        raise NotImplementedError(
+            f"distributed.checkpoint: {type(storage).__name__} is not there\n  say checkpoint_id, a folder"
+        )
+    found = checkpoint_id if checkpoint_id is not None else None if storage is None else storage.path
+    if found is None:
+        raise ValueError("checkpoint_id: a folder is wanted")
+    return Path(found)
+
+
+class FileSystemWriter:
+    """A folder to write a checkpoint to. It is always written whole: the options say how PyTorch does that."""
+
+    def __init__(
+        self,
+        path: Any,
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        overwrite: bool = True,
+    ) -> None:
+        self.path = Path(path)
+        if not overwrite and self.path.exists():
+            raise RuntimeError(f"Checkpoint already exists and overwrite={overwrite}.")
+
+
+class FileSystemReader:
+    """A folder to read a checkpoint from."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = Path(path)
+
+
+def _opened(state_dict: dict[str, Any]) -> dict[str, Any]:
+    """The state with the states of objects that have one in their places."""
+    return {
+        name: value.state_dict() if hasattr(value, "state_dict") and not isinstance(value, type) else value
+        for name, value in state_dict.items()
+    }
 
 
 def save(
@@ -76,14 +118,11 @@ def save(
 
     A tensor that all ranks have is written by one of them; of a `FlatShard` every rank writes its part.
     """
-    _refuse_plans(storage_writer=storage_writer, planner=planner)
-    if checkpoint_id is None:
-        raise ValueError("checkpoint_id: a folder is wanted")
+    target = _folder(checkpoint_id, storage_writer, planner)
     ranks = _Ranks(process_group, no_dist)
-    target = Path(checkpoint_id)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(ranks.tell(f"{target}.partial-{os.getpid()}"))
-    leaves = _flatten(state_dict)
+    leaves = _flatten(_opened(state_dict))
     names = ranks.exchange(sorted(_key(path) for path in leaves))
     for rank, theirs in enumerate(names):
         if theirs != names[0]:
@@ -160,10 +199,7 @@ def load(
 ) -> None:
     """Read a state into the tensors, shards and values of `state_dict`, which says what is wanted. The number of ranks
     may be another than that which wrote it."""
-    _refuse_plans(storage_reader=storage_reader, planner=planner)
-    if checkpoint_id is None:
-        raise ValueError("checkpoint_id: a folder is wanted")
-    folder = Path(checkpoint_id)
+    folder = _folder(checkpoint_id, storage_reader, planner)
     if not folder.exists() and Path(f"{folder}.former").exists():
         folder = Path(f"{folder}.former")
     if not (folder / INDEX).exists():
@@ -178,7 +214,8 @@ def load(
         found: Tensor = files[rank][key]
         return found
 
-    for path, value in _flatten(state_dict).items():
+    opened = _opened(state_dict)
+    for path, value in _flatten(opened).items():
         key = _key(path)
         entry = said["tensors"].get(key)
         if entry is None:
@@ -186,7 +223,7 @@ def load(
                 raise RuntimeError(
                     f"Missing key in checkpoint state_dict: {key}.\n  {folder} was written with other keys"
                 )
-            _set(state_dict, path, said["others"][key])
+            _set(opened, path, said["others"][key])
             continue
         with no_grad():
             if isinstance(value, FlatShard):
@@ -206,6 +243,11 @@ def load(
                 value.detach().copy_(part(entry[3], key))
             else:
                 raise ValueError(f"{key} is a tensor in the checkpoint, but {type(value).__name__} in state_dict")
+    for name, value in state_dict.items():
+        if hasattr(value, "load_state_dict") and not isinstance(value, type):
+            value.load_state_dict(opened[name])
+        else:
+            state_dict[name] = opened[name]
 
 
 def _set(state_dict: Any, path: tuple[Any, ...], value: Any) -> None:

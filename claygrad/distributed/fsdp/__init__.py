@@ -1,8 +1,53 @@
 """Parameters in shares: every rank keeps a part of each, and has them whole only while they are used."""
 
 from claygrad._late import late
-from claygrad.distributed.fsdp.api import ShardingStrategy, StateDictType
+from claygrad.distributed.fsdp.api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    OptimStateDictConfig,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+)
+from claygrad.distributed.fsdp._fully_shard import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    fully_shard,
+    register_fsdp_forward_method,
+)
 from claygrad.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel
 
-__all__ = ["FullyShardedDataParallel", "ShardingStrategy", "StateDictType"]
-__getattr__ = late(__name__, ("wrap",))
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "CPUOffloadPolicy",
+    "FSDPModule",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
+    "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
+    "MixedPrecision",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
+    "OptimStateDictConfig",
+    "ShardedOptimStateDictConfig",
+    "ShardedStateDictConfig",
+    "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictSettings",
+    "StateDictType",
+    "fully_shard",
+    "register_fsdp_forward_method",
+]
+__getattr__ = late(__name__, ("sharded_grad_scaler", "wrap"))

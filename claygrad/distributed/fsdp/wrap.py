@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from claygrad._late import late
 from claygrad.nn.modules.module import Module
 
-__all__ = ["ModuleWrapPolicy", "always_wrap_policy", "size_based_auto_wrap_policy", "transformer_auto_wrap_policy"]
+__all__ = [
+    "CustomPolicy",
+    "ModuleWrapPolicy",
+    "always_wrap_policy",
+    "enable_wrap",
+    "lambda_auto_wrap_policy",
+    "size_based_auto_wrap_policy",
+    "transformer_auto_wrap_policy",
+    "wrap",
+]
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
@@ -48,19 +58,68 @@ class ModuleWrapPolicy:
         return recurse or isinstance(module, self._classes)
 
 
+def lambda_auto_wrap_policy(
+    module: Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[[Module], bool]
+) -> bool:
+    """Modules for which a function says so."""
+    return recurse or bool(lambda_fn(module))
+
+
+class CustomPolicy:
+    """Modules for which a function says so."""
+
+    def __init__(self, lambda_fn: Callable[[Module], Any]) -> None:
+        self._lambda_fn = lambda_fn
+
+    def __call__(self, module: Module, recurse: bool, *args: Any, **kwargs: Any) -> bool:
+        if recurse:
+            return True
+        said = self._lambda_fn(module)
+        if isinstance(said, dict):
+            raise NotImplementedError("CustomPolicy: options of a unit alone are not there\n  return True or False")
+        return bool(said)
+
+
+_enabled: list[tuple[Callable[..., Module], dict[str, Any]]] = []
+
+
+@contextlib.contextmanager
+def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
+    """In this block `wrap(module)` makes units, with these options."""
+    _enabled.append((wrapper_cls, wrapper_kwargs))
+    try:
+        yield
+    finally:
+        _enabled.pop()
+
+
+def wrap(module: Module, **wrap_overrides: Any) -> Module:
+    """The module as a unit inside `enable_wrap`; itself outside."""
+    if not _enabled:
+        return module
+    wrapper, options = _enabled[-1]
+    return wrapper(module, **{**options, **wrap_overrides})
+
+
 def wrap_children(
-    module: Module, policy: Callable[..., bool], wrap: Callable[[Module], Module], unit: type[Module]
+    module: Module,
+    policy: Callable[..., bool],
+    wrap: Callable[[Module], Module],
+    unit: type[Module],
+    ignored: set[int] = frozenset(),  # type: ignore[assignment]
 ) -> int:
     """Replace the children that the policy names by units; how many parameters are in units now."""
     inside = 0
     for name, child in list(module.named_children()):
+        if id(child) in ignored:
+            continue
         if isinstance(child, unit):
             inside += sum(p.numel() for p in child.parameters())
             continue
         total = sum(p.numel() for p in child.parameters())
         wrapped = 0
         if policy(module=child, recurse=True, nonwrapped_numel=total):
-            wrapped = wrap_children(child, policy, wrap, unit)
+            wrapped = wrap_children(child, policy, wrap, unit, ignored)
         if total > wrapped and policy(module=child, recurse=False, nonwrapped_numel=total - wrapped):
             setattr(module, name, wrap(child))
             wrapped = total

@@ -6,11 +6,14 @@ import inspect
 from typing import Any
 
 from claygrad._late import late
+from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor
 from claygrad.distributed._group import ProcessGroup, of
 from claygrad.distributed.algorithms.join import Joinable, JoinHook
+from claygrad.distributed.collectives import broadcast
 from claygrad.distributed.data_parallel import sync
 from claygrad.distributed.objects import gather_object
+from claygrad.ops.join import cat
 from claygrad.optim.optimizer import Optimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]
@@ -32,12 +35,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         overlap_with_ddp: bool = False,
         **defaults: Any,
     ) -> None:
-        for name, value in (
-            ("parameters_as_bucket_view", parameters_as_bucket_view),
-            ("overlap_with_ddp", overlap_with_ddp),
-        ):
-            if value:
-                raise NotImplementedError(f"ZeroRedundancyOptimizer: {name} is not there\n  leave it out")
+        if overlap_with_ddp:
+            raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp is not there\n  leave it out")
         if not (inspect.isclass(optimizer_class) and issubclass(optimizer_class, Optimizer)):
             raise TypeError(f"optimizer_class: a class of optimizers is wanted, but got {optimizer_class!r}")
         self.process_group: ProcessGroup = of(process_group)
@@ -45,11 +44,33 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._loads = [0] * self.world_size
         self._owner: dict[int, int] = {}  # by id of a parameter, the rank that updates it
         self._all_state_dicts: list[Any] | None = None
+        self.parameters_as_bucket_view = parameters_as_bucket_view
+        self._buckets: list[list[Tensor]] = []  # of each rank, a flat tensor for each dtype and device
         self._class = optimizer_class
         Joinable.__init__(self)
         super().__init__(params, defaults)
         self._fill_groups()
         self.optim = self._local_optimizer(defaults)
+        self._fill_buckets()
+
+    def _fill_buckets(self) -> None:
+        """Have the parameters of each rank lie in flat tensors, which are sent as they are."""
+        if not self.parameters_as_bucket_view:
+            return
+        self._buckets = []
+        with no_grad():
+            for rank in range(self.world_size):
+                kinds: dict[Any, list[Tensor]] = {}
+                for one in self._params():
+                    if self._owner[id(one)] == rank:
+                        kinds.setdefault((one.dtype, one.device), []).append(one)
+                flats = []
+                for alike in kinds.values():
+                    flat = cat([one.detach().reshape(-1) for one in alike])
+                    for one, part in zip(alike, flat.split([one.numel() for one in alike])):
+                        one.data = part.view(one.shape)
+                    flats.append(flat)
+                self._buckets.append(flats)
 
     def _fill_groups(self) -> None:
         """Give the groups the class's own defaults, which schedules look at."""
@@ -77,6 +98,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             self._loads[rank] += one.numel()
         if hasattr(self, "optim"):
             self.optim.add_param_group(self._local_groups()[-1])
+            self._fill_buckets()
 
     def step(self, closure: Any = None, **kwargs: Any) -> Any:
         """Update this rank's share, then bring all shares to all ranks."""
@@ -89,6 +111,11 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return loss
 
     def _share(self) -> None:
+        if self._buckets:
+            for rank, flats in enumerate(self._buckets):
+                for flat in flats:
+                    broadcast(flat, group=self.process_group, group_src=rank)
+            return
         for rank in range(self.world_size):
             owned = [one for one in self._params() if self._owner[id(one)] == rank]
             if owned:

@@ -14,6 +14,24 @@ def test_training_in_shares_is_training_in_one_process(n: int) -> None:
     assert ranks(n, "sharding.py", timeout=120).out.count("done") == n
 
 
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_fully_shard_is_training_in_one_process(n: int) -> None:
+    assert ranks(n, "fully_shard.py", timeout=120).out.count("done") == n
+
+
+def test_a_fully_sharded_training_goes_on_with_another_number_of_ranks(tmp_path: Path) -> None:
+    sums = [total(ranks(n, "fully_shard.py", str(tmp_path / name), how, timeout=120).out)
+            for n, name, how in ((1, "whole", "begin"), (1, "whole", "resume"), (4, "parts", "begin"), (2, "parts", "resume"))]
+    assert sums[0] == pytest.approx(sums[2], rel=1e-10)
+    assert sums[1] == pytest.approx(sums[3], rel=1e-10)
+    assert sums[0] != pytest.approx(sums[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_meshes_stores_and_coalesced_collectives(n: int, tmp_path: Path) -> None:
+    assert ranks(n, "meshes.py", str(tmp_path / "store"), timeout=90).out.count("done") == n
+
+
 def total(text: str) -> float:
     return float(text.split("sum ")[1].split()[0])
 

@@ -48,6 +48,16 @@ def train(net, opt, steps, whole, clip=None, dtype=torch.float64):
         opt.step()
 
 
+# ZeRO with the parameters of each rank in one piece of memory.
+alone, net = model(), DDP(model())
+own = torch.optim.AdamW(alone.parameters(), 1e-2, weight_decay=0.1)
+zero = ZeroRedundancyOptimizer(net.parameters(), torch.optim.AdamW, parameters_as_bucket_view=True, lr=1e-2, weight_decay=0.1)
+assert len({p.untyped_storage().data_ptr() for p in net.parameters()}) == size
+train(alone, own, 4, True)
+train(net, zero, 4, False)
+for p, q in zip(net.parameters(), alone.parameters()):
+    assert torch.allclose(p, q, rtol=1e-9), "ZeRO in buckets"
+
 # ZeRO: the same parameters as with the optimizer itself, and its state only once in all.
 alone = model()
 own = torch.optim.AdamW(alone.parameters(), 1e-2, weight_decay=0.1)
@@ -95,10 +105,13 @@ for p, q in zip(net.parameters(), alone.parameters()):
 
 # FSDP: the same parameters as in one process.
 for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP):
-    for policy in (None, ModuleWrapPolicy([Block])):
+    for policy, named in ((None, False), (ModuleWrapPolicy([Block]), False), (ModuleWrapPolicy([Block]), True)):
         alone = model()
         own = torch.optim.Adam(alone.parameters(), 1e-2)
-        net = FSDP(model(), auto_wrap_policy=policy, sharding_strategy=strategy)
+        net = FSDP(model(), auto_wrap_policy=policy, sharding_strategy=strategy, use_orig_params=named)
+        if named:
+            names = [name.replace("_fsdp_wrapped_module.", "") for name, _ in net.named_parameters()]
+            assert names == [name for name, _ in alone.named_parameters()]
         opt = torch.optim.Adam(net.parameters(), 1e-2)
         assert sum(p.numel() for p in net.parameters()) <= sum(p.numel() for p in alone.parameters()) // size + 6
         train(net, opt, 4, False, lambda n: n.clip_grad_norm_(0.5))
