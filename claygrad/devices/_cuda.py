@@ -29,6 +29,7 @@ class Cuda(Table):
         self.module, self.errors = module, errors
         self.hurry = threading.local()
         self.under_way: list[tuple[Any, np.ndarray]] = []       # copies that nobody waited for, and what they read
+        self.held: list[tuple[Any, Any]] = []       # streams, and what must live until they are done
         self.pinned_ranges: dict[int, int] = {}
         super().__init__(namespace(module, "cupy", module.lib.stride_tricks.as_strided, *self.own(module)))
 
@@ -97,6 +98,14 @@ class Cuda(Table):
 
     def synchronize(self, index: int) -> None:
         self.module.cuda.Device(index).synchronize()
+        self._let_go()
+
+    def hold(self, raw: Any, value: Any) -> None:
+        self._let_go()
+        self.held.append((raw, value))
+
+    def _let_go(self) -> None:
+        self.held = [pair for pair in self.held if not pair[0].done]
 
     def properties(self, index: int) -> dict[str, Any]:
         major, minor = self.capability(index)

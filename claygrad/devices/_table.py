@@ -150,6 +150,9 @@ class Table:
     def current_stream(self, index: int) -> Any:
         return None
 
+    def hold(self, raw: Any, value: Any) -> None:
+        """Keep something until a stream has done what was asked of it: nothing to do where calls wait."""
+
     def default_stream(self, index: int) -> Any:
         return None
 

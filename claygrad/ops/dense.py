@@ -302,7 +302,17 @@ def _no_device(name: str, error: type[Exception], text: str) -> None:
 _no_device("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
 _no_device("mtia", AssertionError, "Torch not compiled with MTIA enabled.")
 _no_device("to_mkldnn", RuntimeError, "to_mkldnn: claygrad has no tensors in oneDNN's layout")
-_no_device("record_stream", RuntimeError, "record_stream: tensors on the CPU have no streams")
+
+
+@composite(function=False)
+def record_stream(input: Tensor, s: Any) -> None:
+    "Have the memory live until a stream has done what was asked of it, should the tensor be gone before."
+    table = input.device.table
+    if table is None:
+        raise RuntimeError("record_stream: tensors on the CPU have no streams")
+    if not hasattr(s, "raw"):
+        raise TypeError(f"record_stream(): argument 's' (position 1) must be Stream, not {type(s).__name__}")
+    table.hold(s.raw, input.detach())
 
 
 def _removed(name: str, since: str) -> None:

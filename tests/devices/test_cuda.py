@@ -91,6 +91,25 @@ def test_streams_order_work_without_waiting():
     assert first.query()
 
 
+def test_memory_lives_until_a_stream_is_done_with_it():
+    stream = torch.cuda.Stream()
+    table = table_of("cuda")
+    x = torch.ones(3, device="cuda")
+    event = stream.record_event()
+    address = x.data_ptr()
+    x.record_stream(stream)
+    del x
+    assert [held.data_ptr() for _, held in table.held] == [address]
+    torch.ones(1, device="cuda").record_stream(stream)
+    assert len(table.held) == 2                                     # the stream has not come so far
+    stream.synchronize()
+    assert event.query()
+    torch.cuda.synchronize()
+    assert table.held == []
+    with pytest.raises(RuntimeError, match="record_stream: tensors on the CPU have no streams"):
+        torch.ones(1).record_stream(stream)
+
+
 def test_events_mark_a_stream():
     stream = torch.cuda.Stream()
     begin, end, late = (torch.cuda.Event(enable_timing=True) for _ in range(3))

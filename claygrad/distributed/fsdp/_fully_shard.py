@@ -15,11 +15,13 @@ from claygrad._late import late
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, dtype
 from claygrad.distributed._group import _get_default_group
+from claygrad.distributed._reduce import ReduceOp
 from claygrad.distributed.checkpoint.shards import FlatShard
-from claygrad.distributed.collectives import all_gather_single
+from claygrad.distributed.collectives import all_gather_single, all_reduce
 from claygrad.distributed.fsdp._unit import ROWS, Precision, Unit, cast, depth, find
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter
+from claygrad.nn.utils import clip_grad
 from claygrad.ops.fill import empty, zeros
 
 __all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "fully_shard",
@@ -188,6 +190,25 @@ class _Done:
         """The parameters are there."""
 
 
+def _norm_over_ranks(params: list[Any], norm_type: float, error_if_nonfinite: bool) -> Tensor | None:
+    """The norm of the gradients of parameters, of which some are rows; None if none are. All ranks call this."""
+    rows = [one for one in params if isinstance(one, ShardedParameter)]
+    if not rows:
+        return None
+    own = [one.grad for one in params if one.grad is not None and not isinstance(one, ShardedParameter)]
+    grads = [one.grad for one in rows if one.grad is not None and one.numel()]
+    with no_grad():
+        here = clip_grad._get_total_norm(grads, norm_type).to(rows[0].dtype)
+        if norm_type == float("inf"):
+            all_reduce(here, ReduceOp.MAX, rows[0]._unit.group)
+            total = here
+        else:
+            here = here**norm_type
+            all_reduce(here, ReduceOp.SUM, rows[0]._unit.group)
+            total = here ** (1 / norm_type)
+        return clip_grad._get_total_norm([total, *own], norm_type, error_if_nonfinite)
+
+
 def fully_shard(
     module: Any,
     *,
@@ -207,6 +228,7 @@ def fully_shard(
             f"fully_shard: a mesh of {mesh.ndim} dimensions is not there\n  shard over one: mesh['name'], and over "
             "the others use DistributedDataParallel"
         )
+    clip_grad.over_ranks = _norm_over_ranks
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     for one in modules:
         if isinstance(one, FSDPModule):

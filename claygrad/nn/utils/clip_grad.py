@@ -15,6 +15,7 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
 
 _ops: dict[str, Any] = NAMESPACES["torch"]
 _norm: Any = NAMESPACES["linalg"]["vector_norm"]
+over_ranks: Any = None                 # of `distributed.fsdp`: the norm of parameters of which every rank has a part
 
 
 def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -88,7 +89,10 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     listed = _listed(parameters)
     if not listed and isinstance(parameters, types.GeneratorType):
         warn("`parameters` is an empty generator, no gradient clipping will occur.")
-    total = _get_total_norm([p.grad for p in listed if p.grad is not None], norm_type, error_if_nonfinite, foreach)
+    grads = [p.grad for p in listed if p.grad is not None]
+    total = None if over_ranks is None else over_ranks(listed, float(norm_type), error_if_nonfinite)
+    if total is None:
+        total = _get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     _clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
 

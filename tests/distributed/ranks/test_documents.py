@@ -27,4 +27,4 @@ def test_a_program_prints_what_the_page_says(page: str, program: str, printed: s
 
 def test_every_program_of_the_pages_is_run() -> None:
     shown = sum((DOCS / f"{page}.md").read_text().count("```python") for page in ("distributed", "parallel-work"))
-    assert len(CASES) == shown == 7
+    assert len(CASES) == shown == 8

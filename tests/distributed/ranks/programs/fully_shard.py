@@ -109,6 +109,18 @@ own.step()
 for (name, p), q in zip(net.named_parameters(), alone.parameters()):
     assert torch.allclose(p.full_tensor(), q, rtol=1e-8), ("accumulated", name)
 
+# The norm of gradients is that of all rows, on all ranks.
+for power in (2.0, 1.0, float("inf")):
+    x, y = batch(5)
+    net.zero_grad()
+    alone.zero_grad()
+    ((net(mine(x)) - mine(y)) ** 2).mean().backward()
+    ((alone(x) - y) ** 2).mean().backward()
+    got, want = (nn.utils.clip_grad_norm_(one.parameters(), 0.1, power) for one in (net, alone))
+    assert torch.allclose(got, want, rtol=1e-8), (power, got, want)
+    low, high = net[0].weight._unit.interval(net[0].weight._index)
+    assert torch.allclose(net[0].weight.grad.flatten(), alone[0].weight.grad.flatten()[low:high], rtol=1e-8), power
+
 # States: in shares, which another number of ranks can read, and whole.
 full = get_model_state_dict(net, options=StateDictOptions(full_state_dict=True))
 assert list(full) == list(alone.state_dict())
