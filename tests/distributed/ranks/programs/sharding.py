@@ -1,14 +1,15 @@
 """ZeroRedundancyOptimizer and FullyShardedDataParallel: the same training as in one process, in less memory."""
 
+import contextlib
 import gc
 
 import claygrad as torch
 import claygrad.distributed as dist
 from claygrad import nn
 from claygrad.distributed.algorithms.join import Join
+from claygrad.distributed.fsdp import FullStateDictConfig, ShardingStrategy, StateDictType
 from claygrad.distributed.fsdp import FullyShardedDataParallel as FSDP
-from claygrad.distributed.fsdp import ShardingStrategy
-from claygrad.distributed.fsdp.wrap import ModuleWrapPolicy
+from claygrad.distributed.fsdp.wrap import ModuleWrapPolicy, enable_wrap, wrap
 from claygrad.distributed.optim import ZeroRedundancyOptimizer
 from claygrad.nn.parallel import DistributedDataParallel as DDP
 
@@ -127,6 +128,33 @@ for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP):
         with torch.no_grad():
             assert torch.allclose(net(batch(9)[0]), alone(batch(9)[0]))
         net.eval()
+
+# States on one rank alone, gradients added up before they are averaged, modules that are left out, units by hand.
+for named in (False, True):
+    net, alone = FSDP(model(), auto_wrap_policy=ModuleWrapPolicy([Block]), use_orig_params=named), model()
+    with FSDP.state_dict_type(net, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):
+        state = net.state_dict()
+    assert (list(state) == list(alone.state_dict())) is (rank == 0)
+    assert FSDP.get_state_dict_type(net).state_dict_type is StateDictType.FULL_STATE_DICT
+    opt, own = torch.optim.SGD(net.parameters(), 0.1), torch.optim.SGD(alone.parameters(), 0.1)
+    for step in range(3):
+        x, y = batch(step)
+        with net.no_sync() if step < 2 else contextlib.nullcontext():
+            ((net(x[rank * EACH:(rank + 1) * EACH]) - y[rank * EACH:(rank + 1) * EACH]) ** 2).mean().backward()
+        ((alone(x) - y) ** 2).mean().backward()
+    opt.step()
+    own.step()
+    state = net.state_dict()
+    for name, value in alone.state_dict().items():
+        assert torch.allclose(state[name], value, rtol=1e-8), (named, name)
+inside = model()
+net = FSDP(inside, ignored_states=[inside[1]])
+assert inside[1].up.weight.shape == (64, 16), "left out, and whole"
+net(batch(0)[0]).sum().backward()
+assert inside[1].up.weight.grad is not None
+with enable_wrap(wrapper_cls=FSDP, use_orig_params=True):
+    assert isinstance(wrap(nn.Linear(2, 2)), FSDP)
+assert isinstance(wrap(nn.Linear(2, 2)), nn.Linear)
 
 # How much memory a step takes beyond the inputs: all parameters, gradients and Adam's moments, or a share of them.
 def peak(make):
