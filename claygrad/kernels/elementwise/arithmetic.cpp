@@ -70,11 +70,19 @@ struct LogAddExp : Taking2 {
         return select(x == y, x + splat<V>(0.693147180559945309417), top + log1p_of_part(exp(-gap)));
     }
 };
+// Of nearly equal numbers it is their mean, 1 and the logarithm of a hyperbolic cosine. That has no error where the sum is next to 0.
 struct LogAddExp2 : Taking2 {
     template <class V> V operator()(V x, V y) const {
-        const V gap = abs(x - y), top = maximum(x, y);
-        return select(x == y, x + splat<V>(1), top + log1p_of_part(exp2(-gap)) * splat<V>(1.44269504088896340736));
+        const V gap = abs(x - y), top = maximum(x, y), one = splat<V>(1), half = splat<V>(0.5), t = gap * gap;
+        const V far = top + log1p_of_part(exp2(-gap)) * splat<V>(1.44269504088896340736);
+        V cosine = splat<V>(COSINE[0]);
+        for (int k = 1; k < 7; k++) cosine = multiply_add(cosine, t, splat<V>(COSINE[k]));
+        const V near = multiply_add(gap, -half, top + one) + cosine * t;
+        return select(x == y, x + one, select(gap < half, near, far));
     }
+    // log2(cosh(g log(2) / 2)) by powers of g^2, the highest first, without the last g^2
+    static constexpr double COSINE[7] = {1.335164654128043e-10, -3.1998614019403434e-09, 7.888016657160766e-08, -2.0257537083516973e-06,
+                                       5.555649227678518e-05, -0.001734503395775674, 0.08664339756999316};
 };
 CLAY_EACH_2(XLogY, (select((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log(y))))
 CLAY_EACH_2(XLog1PY, (select((x == CLAY_IS(0)) & (y == y), CLAY_IS(0), x * log1p(y))))
@@ -331,10 +339,12 @@ template <class T> bool ldexp_lines(const void* const* in, void* out, int64_t n,
 }
 
 // sin(pi x) / (pi x)
+// The sine is taken of the distance from a whole number, which is exact.
 struct Sinc : Taking1 {
     template <class V> V operator()(V x) const {
-        const V angle = splat<V>(3.141592653589793) * select(x == splat<V>(0), splat<V>(1e-20), x);
-        return sin(angle) / angle;
+        const V pi = splat<V>(3.141592653589793), given = select(x == splat<V>(0), splat<V>(1e-20), x), n = rint(given);
+        const V half = n * splat<V>(0.5), sine = sin(pi * (given - n));
+        return select(rint(half) == half, sine, -sine) / (pi * given);
     }
 };
 

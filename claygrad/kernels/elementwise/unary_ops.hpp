@@ -111,7 +111,7 @@ constexpr double SQRT_2_OVER_PI = 0.79788456080286535588;
 constexpr double GELU_CUBIC = 0.044715;
 
 // The normal distribution function; for float see also simd/math_plain.hpp and simd/math_avx512.hpp.
-template <class V> V normal_cdf(V x) { return splat<V>(0.5) * (splat<V>(1) + erf(x * splat<V>(SQRT_HALF))); }
+template <class V> V normal_cdf(V x) { return splat<V>(0.5) * erfc(-x * splat<V>(SQRT_HALF)); }
 CLAY_UNARY(Gelu, Costly, x * normal_cdf(x))
 
 // The derivative of gelu, with the distribution function given or not; for float see also simd/math_plain.hpp and simd/math_avx512.hpp.
@@ -123,6 +123,7 @@ template <class V> V gelu_slope(V x) { return gelu_slope(x, normal_cdf(x)); }
 struct GeluTanh : Costly {
     template <class V> V operator()(V x) const {
         V inner = splat<V>(SQRT_2_OVER_PI) * (x + splat<V>(GELU_CUBIC) * (x * x * x));
+        if constexpr (sizeof(typename Lanes<V>::T) == 8) return times_sigmoid(x, inner + inner);     // has the digits that 1 + tanh loses
         return splat<V>(0.5) * x * (splat<V>(1) + tanh(inner));
     }
 };

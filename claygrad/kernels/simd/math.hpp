@@ -4,9 +4,9 @@
 #include "simd/vec.hpp"
 #include "simd/math_f32.hpp"
 
-#define CLAY_MATH_INLINE(F) F(exp) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(cos) F(tan) \
+#define CLAY_MATH_INLINE(F) F(exp) F(exp2) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(cos) F(tan) \
     F(asin) F(acos) F(atan) F(cosh)
-#define CLAY_MATH_CALLED(F) F(exp2) F(log2) F(log1p) F(sinh) F(asinh) F(acosh) F(atanh) F(erfc)
+#define CLAY_MATH_CALLED(F) F(log2) F(log1p) F(sinh) F(asinh) F(acosh) F(atanh) F(erfc)
 #define CLAY_MATH_1(F) CLAY_MATH_INLINE(F) CLAY_MATH_CALLED(F)
 #define CLAY_MATH_2(F) F(pow) F(atan2)
 
@@ -40,7 +40,7 @@ extern VectorMath vector_math;
     inline f64v name(f64v x) { return vector_math.name##_f64(x); }
 #define CLAY_VECTOR_F64(name) inline f64v name(f64v x) { return vector_math.name##_f64(x); }
 CLAY_MATH_CALLED(CLAY_VECTOR_1)
-#define CLAY_MATH_DOUBLE(F) F(exp) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(tan) F(asin) F(acos) F(atan) F(cosh)
+#define CLAY_MATH_DOUBLE(F) F(exp) F(exp2) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(tan) F(asin) F(acos) F(atan) F(cosh)
 CLAY_MATH_DOUBLE(CLAY_VECTOR_F64)        // single precision: simd/math_f32.hpp
 inline f32v pow(f32v x, f32v y) { return vector_math.pow_f32(x, y); }
 inline f64v pow(f64v x, f64v y) { return vector_math.pow_f64(x, y); }

@@ -40,6 +40,12 @@ template <bool FINE, bool NEGATIVE = false, bool FINEST = false> f32v exp_bounde
 
 // Beyond -104 and 89 it is 0 or inf; a NaN passes through.
 inline f32v exp(f32v x) { return exp_bounded<true>(larger(splat<f32v>(-104), smaller(splat<f32v>(89), x))); }
+inline f32v exp2(f32v x) {
+    using V = f32v;
+    const V bounded = larger(splat<V>(-151), smaller(splat<V>(129), x));
+    const V sum = bounded + splat<V>(SIXTEENTHS), n = sum - splat<V>(SIXTEENTHS);
+    return times_power_of_sum((bounded - n) * splat<V>(0.693147180559945309), sum, n);
+}
 inline f32v exp_finest(f32v x) { return exp_bounded<true, false, true>(larger(splat<f32v>(-104), x)); }       // for x <= 0
 inline f32v exp_down(f32v x) { return exp_bounded<false>(larger(splat<f32v>(-104), x)); }        // for x <= 89
 inline f32v sigmoid_divisor(f32v x) {

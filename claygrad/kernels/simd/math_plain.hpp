@@ -45,6 +45,19 @@ inline f32v exp(f32v x) {
     return __builtin_expect(anywhere(far), 0) ? exp_far(x) : exp_near(x);
 }
 
+// What is left of x after rounding is exact, and less than ln 2 / 2 when it is in units of e: no multiple of ln 2 has to be taken away.
+inline __attribute__((noinline, cold)) f32v exp2_far(f32v x) {
+    x = larger(splat<f32v>(-151), smaller(splat<f32v>(129), x));
+    const f32v n = rint(x);
+    return times_power_of_two(exponential((x - n) * splat<f32v>(0.693147180559945309), splat<f32v>(0)) + splat<f32v>(1), n);
+}
+inline f32v exp2(f32v x) {
+    if (__builtin_expect(anywhere(~(i32v)(abs(x) <= splat<f32v>(125))), 0)) return exp2_far(x);          // NaN too
+    const Rounded by = rounded<0>(x);
+    const f32v e = exponential((x - by.n) * splat<f32v>(0.693147180559945309), splat<f32v>(0)) + splat<f32v>(1);
+    return (f32v)((i32v)e + by.power);
+}
+
 inline f32v exp_finest(f32v x) { return exp(x); }
 
 // 2**MORE * exp(x), for x up to 88 less MORE powers of two; zero where that has no exponent.

@@ -5,6 +5,16 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+constexpr double HALF_EXP_EULER = 0.890536208995099, HALF_EXP_EULER_REST = -6.379012009918789e-18;      // exp(Euler's constant) / 2
+
+// log(x/2) plus Euler's constant. What the product loses as one number is added to its logarithm.
+template <class V> V log_and_euler(V x) {
+    const auto tiny = x < splat<V>(1e-280);                      // what is subnormal would lose more
+    const V given = select(tiny, x * splat<V>(0x1p200), x), c = splat<V>(HALF_EXP_EULER), product = given * c;
+    const V lost = multiply_add(given, c, -product) + given * splat<V>(HALF_EXP_EULER_REST), logs = log(product) + lost / product;
+    return select(tiny, logs - splat<V>(200 * 0.69314718055994530942), logs);
+}
+
 // --- modified, of the first kind ------------------------------------------------------------------------------------------------
 // exp(-x) I(x) for x >= 0, or that over x if `odd`
 template <bool S, const auto& NEAR, const auto& FAR, class V> V scaled_first(V x, bool odd) {
@@ -68,20 +78,24 @@ template <bool S> struct I1 : Taking1 { template <class V> V operator()(V x) con
 // K0 or K1, times exp(x) if SCALED: inf at 0, NaN below
 template <int ORDER, bool SCALED, bool S> struct Second : Taking1 {
     template <class V> V operator()(V x) const {
-        const V two = splat<V>(2), one = splat<V>(1), zero = splat<V>(0);
+        const V one = splat<V>(1), zero = splat<V>(0), edge = splat<V>(ORDER + 1);
         V out = x;
-        if (any(x <= two)) {
-            const V small = select((x <= two) & (x > zero), x, two), e = exp(small), t = small * small * splat<V>(0.5) - one;
-            const V logs = log(small * splat<V>(0.5));
-            if (ORDER == 0) out = chebyshev<S, K0_NEAR>(t) - logs * scaled_i0<S>(small) * e;
-            else out = chebyshev<S, K1_NEAR>(t) / small + logs * scaled_i1<S>(small) * e;
+        if (any(x <= edge)) {
+            const V small = select((x <= edge) & (x > zero), x, edge), e = exp(small);
+            if (ORDER == 0) {                                    // neither part is negative
+                const V t = small * small * splat<V>(0.25);
+                out = polynomial(K0_SERIES, t) * t - log_and_euler(small) * near_i0(small);
+            } else {
+                const V t = small * small * splat<V>(0.5) - one;
+                out = chebyshev<S, K1_NEAR>(t) / small + log(small * splat<V>(0.5)) * scaled_i1<S>(small) * e;
+            }
             if (SCALED) out = out * e;
         }
-        if (any(x > two)) {
-            const V large = select(x > two, x, two), t = splat<V>(4) / large - one;
+        if (any(x > edge)) {
+            const V large = select(x > edge, x, edge), t = (edge + edge) / large - one;
             V far = (ORDER == 0 ? chebyshev<S, K0_FAR>(t) : chebyshev<S, K1_FAR>(t)) / sqrt(large);
             if (!SCALED) far = far * exp(-large);
-            out = select(x > two, far, out);
+            out = select(x > edge, far, out);
         }
         return select(x == zero, splat<V>(INF), select(x < zero, splat<V>(NAN_), select(x != x, x, out)));
     }
@@ -100,9 +114,28 @@ template <int ORDER, bool Y, bool S, class V> V wave(V x) {
     const V c = cos(angle), s = sin(angle);
     return sqrt(splat<V>(2 / PI) / x) * (Y ? p * s + q * c : p * c - q * s);
 }
-template <bool S, class V> V near_j(V x, int order) {                    // |x| <= 8
-    const V t = x * x * splat<V>(1.0 / 32) - splat<V>(1);
-    return order == 0 ? chebyshev<S, J0_NEAR>(t) : x * chebyshev<S, J1_NEAR>(t);
+// `out`, or next to a root, of which both parts are known, a polynomial of the distance from it
+template <int N, class V> V beside_root(V out, V x, const RootAt& root, const double (&powers)[N], double width = 0.3) {
+    const auto beside = abs(x - splat<V>(root.head)) < splat<V>(width);
+    if (!any(beside)) return out;
+    const V s = x - splat<V>(root.head) - splat<V>(root.rest);
+    return select(beside, s * polynomial(powers, s), out);
+}
+template <class V> V first_j0(V x) { return polynomial(J0_SERIES, x * x * splat<V>(0.25)); }             // |x| <= 2
+template <bool S, class V> V near_j(V x, int order) {                    // 0 <= x <= 8
+    const V t = x * x * splat<V>(1.0 / 32) - splat<V>(1), two = splat<V>(2);
+    V out = order == 0 ? chebyshev<S, J0_NEAR>(t) : x * chebyshev<S, J1_NEAR>(t);
+    if (S) return out;
+    if (any(x < two)) {
+        const V small = select(x < two, x, two);
+        out = select(x < two, order == 0 ? first_j0(small) : polynomial(J1_SERIES, small * small * splat<V>(0.25)) * small * splat<V>(0.5), out);
+    }
+    if (order == 0) return beside_root(beside_root(out, x, J0_AT_1, J0_ROOT_1), x, J0_AT_2, J0_ROOT_2);
+    return beside_root(beside_root(out, x, J1_AT_1, J1_ROOT_1), x, J1_AT_2, J1_ROOT_2);
+}
+template <class V> V first_y0(V x) {                             // 0 < x <= 2
+    const V t = x * x * splat<V>(0.25);
+    return splat<V>(2 / PI) * multiply_add(log_and_euler(x), first_j0(x), polynomial(Y0_SERIES, t) * t);
 }
 template <int ORDER, bool S> struct BesselJ : Taking1 {
     template <class V> V operator()(V x) const {
@@ -122,6 +155,16 @@ template <int ORDER, bool S> struct BesselY : Taking1 {
         const V t = small * small * splat<V>(1.0 / 32) - splat<V>(1), share = splat<V>(2 / PI);
         V out = ORDER == 0 ? chebyshev<S, Y0_NEAR>(t) + share * log(small) * near_j<S>(small, 0)
                            : small * chebyshev<S, Y1_NEAR>(t) + share * (log(small) * near_j<S>(small, 1) - splat<V>(1) / small);
+        if constexpr (!S) {
+            if (ORDER == 0 && any(small < splat<V>(2)))
+                out = select(small < splat<V>(2), first_y0(select(small < splat<V>(2), small, splat<V>(2))), out);
+            if (ORDER == 0) {
+                out = beside_root(beside_root(out, small, Y0_AT_1, Y0_ROOT_1, 0.2), small, Y0_AT_2, Y0_ROOT_2);
+                out = beside_root(out, small, Y0_AT_3, Y0_ROOT_3);
+            } else {
+                out = beside_root(beside_root(out, small, Y1_AT_1, Y1_ROOT_1), small, Y1_AT_2, Y1_ROOT_2);
+            }
+        }
         if (any(x > eight)) {
             const V far = wave<ORDER, true, S>(select((x > eight) & (x < splat<V>(INF)), x, eight));
             out = select(x > eight, select(x == splat<V>(INF), splat<V>(NAN_), far), out);

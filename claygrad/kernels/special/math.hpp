@@ -53,6 +53,15 @@ template <int N, class V> V polynomial(const double (&c)[N], V x) {       // the
     return sum;
 }
 
+// The same as even + x * odd, two sums of half the length that do not wait for each other
+template <int N, class V> V polynomial_in_two(const double (&c)[N], V x) {
+    const V square = x * x;
+    V first = splat<V>(c[0]), second = splat<V>(c[1]);
+    for (int k = 2; k < N; k += 2) first = multiply_add(first, square, splat<V>(c[k]));
+    for (int k = 3; k < N; k += 2) second = multiply_add(second, square, splat<V>(c[k]));
+    return N % 2 ? multiply_add(second, x, first) : multiply_add(first, x, second);
+}
+
 // --- the error function ---------------------------------------------------------------------------------------------------
 // exp(x^2) erfc(x) for x >= 0
 template <bool S, class V> V scaled_tail(V x) {
@@ -130,30 +139,45 @@ template <bool S, class V> V log_gamma(V x) {
     return select(x != x, x, select(x <= zero, below, above));
 }
 
-// 1/x + ... + 1/(x + 9) in pairs from both ends, below the asymptotic series at x + 10
+// Below 10 by way of 1 to 2, with a positive sum of what is between, or -1/x; beyond by the asymptotic series.
 template <class V> V positive_digamma(V x) {
-    const V zero = splat<V>(0), ten = splat<V>(10), small = select(x < ten, x, ten);
-    V sum = zero;
+    const V zero = splat<V>(0), one = splat<V>(1), two = splat<V>(2), ten = splat<V>(10);
+    V out = x;
     if (any(x < ten)) {
-        const V both = small * (small + splat<V>(9));
-        for (int k = 0; k < 5; k++) sum = sum + splat<V>(1) / (both + splat<V>(k * (9 - k)));
-        sum = select(x < ten, sum * (small + small + splat<V>(9)), zero);
+        const V given = select(x < ten, x, one);
+        V y = select(given < one, given + one, given), sum = select(given < one, -one / given, zero);
+        for (int k = 0; k < 4 && any(y >= two + one); k++) {                       // two terms: 1/(y - 1) + 1/(y - 2)
+            const V less = y - one, both = (less + less - one) / (less * (less - one));
+            sum = select(y >= two + one, sum + both, sum);
+            y = select(y >= two + one, y - two, y);
+        }
+        if (any(y >= two)) {
+            sum = select(y >= two, sum + one / (y - one), sum);
+            y = select(y >= two, y - one, y);
+        }
+        const V s = y - splat<V>(1.4616321449683622) - splat<V>(9.549995429965697e-17);
+        out = multiply_add(s, polynomial(DIGAMMA_ROOT, s), sum);
     }
-    const V z = select(x < ten, small + ten, x), inverse = splat<V>(1) / (z * z);
-    return log(z) - splat<V>(0.5) / z - polynomial(DIGAMMA, inverse) * inverse - sum;
+    if (any(x >= ten)) {
+        const V z = select(x < ten, ten, x), inverse = one / (z * z);
+        out = select(x >= ten, log(z) - splat<V>(0.5) / z - polynomial(DIGAMMA, inverse) * inverse, out);
+    }
+    return select(x != x, x, out);
 }
 template <class V> V digamma_of(V x) {
     const V zero = splat<V>(0);
-    V above = positive_digamma(select(x > zero, x, splat<V>(1) - x));
-    // Beside its root, which is between two numbers, by the distance from it
-    const auto middle = (x > splat<V>(1.2)) & (x < splat<V>(1.75));
-    if (any(middle)) {
-        const V s = x - splat<V>(1.4616321449683622) - splat<V>(9.549995429965697e-17);
-        above = select(middle, s * polynomial(DIGAMMA_ROOT, s), above);
-    }
-    if (!any(x <= zero)) return above;
+    const V above = positive_digamma(select(x > zero, x, splat<V>(1) - x));
+    if (!any(x <= zero)) return select(x != x, x, above);
     const V part = x - rint(x);
-    const V below = above - splat<V>(PI) / tan(splat<V>(PI) * part);
+    V below = above - splat<V>(PI) / tan(splat<V>(PI) * part);
+    for (const auto& root : DIGAMMA_BELOW) {
+        const auto beside = abs(x - splat<V>(root[0])) < splat<V>(0.05);
+        if (!any(beside)) continue;
+        const V s = x - splat<V>(root[0]) - splat<V>(root[1]);
+        V sum = splat<V>(root[2]);
+        for (int k = 3; k < 18; k++) sum = multiply_add(sum, s, splat<V>(root[k]));
+        below = select(beside, s * sum, below);
+    }
     const V at_whole = select(x == zero, copysign(splat<V>(INF), -x), splat<V>(NAN_));
     return select(x > zero, above, select(part == zero, at_whole, below));
 }

@@ -1,4 +1,7 @@
 // Orthogonal polynomials by their recurrences (claygrad/ops/_polynomials.py), and the incomplete gamma functions.
+#include <cmath>
+#include <type_traits>
+
 #include "special/math.hpp"
 
 namespace clay {
@@ -147,26 +150,25 @@ double log_gamma_of_1_and(double a) {                            // log(gamma(1 
     return a < 2 ? a * (a - 1) * chebyshev<false, LGAMMA_SERIES>(a - 1) : positive_lgamma<false>(a + 1);
 }
 
-// x - log(1 + x), exact next to 0
-double beyond_log(double x) {
-    if (abs(x) > 0.4) return x - __builtin_log1p(x);
-    double power = x * x, sum = 0;
-    for (int k = 2; k < 60; k++, power *= -x) {
-        const double term = power / k;
-        sum += term;
-        if (abs(term) < 1e-18 * abs(sum)) break;
-    }
-    return sum;
+double gamma_of_1_and(double a) {                                // for a < 12
+    double factors = 1;
+    for (; a >= 1; a--) factors *= a;
+    return factors * exp(log_gamma_of_1_and(a));
 }
 
-double lead(double a, double x) {                                // x ** a * exp(-x) / gamma(a + 1)
-    if (a < 12 || x > 4 * a || x < a / 4) return exp(a * log(x) - x - log_gamma_of_1_and(a));
-    return exp(-a * beyond_log((x - a) / a) - stirling_rest(a)) / sqrt(2 * PI * a);
+// x ** a * exp(-x) / gamma(a + 1). An exponent of some hundreds has the more digits that the result needs only as a long double.
+template <bool SINGLE> double lead(double a, double x) {
+    using Wide = std::conditional_t<SINGLE, double, long double>;
+    if (!SINGLE && a < 12 && x < 600) return pow(x, a) * exp(-x) / gamma_of_1_and(a);
+    if (a < 12) return (double)std::exp((Wide)a * std::log((Wide)x) - x - (Wide)log_gamma_of_1_and(a));
+    const Wide ratio = ((Wide)x - a) / a;                         // from it, or where it cancels from x / a
+    const Wide logs = ratio < -0.5 ? std::log((Wide)x / a) : std::log1p(ratio);
+    return (double)std::exp(a * (logs - ratio) - stirling_rest(a)) / sqrt(2 * PI * a);
 }
 template <bool SINGLE> double lower_series(double a, double x) {
     double term = 1, sum = 1;
     for (double n = a + 1; term > LEAST<SINGLE> * sum; n++) sum += term *= x / n;
-    return lead(a, x) * sum;
+    return lead<SINGLE>(a, x) * sum;
 }
 template <bool SINGLE> double upper_series(double a, double x) {
     double factor = 1, sum = 0;
@@ -179,20 +181,18 @@ template <bool SINGLE> double upper_series(double a, double x) {
     const double power = a * log(x) - log_gamma_of_1_and(a);
     return -__builtin_expm1(power) - exp(power) * a * sum;
 }
-template <bool SINGLE> double upper_fraction(double a, double x) {                      // Lentz's way through Legendre's continued fraction
-    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+// Legendre's continued fraction as a sum of differences (Steed), whose errors do not add up: each is a share of the one before.
+template <bool SINGLE> double upper_fraction(double a, double x) {
+    double b = x + 1 - a, d = 1 / b, step = d, sum = d;
     for (int n = 1; n < 100000; n++) {
-        const double numerator = -n * (n - a);
+        const double rise = n * (n - a) * d;                     // what the numerator takes away from b
         b += 2;
-        d = numerator * d + b;
-        if (d == 0) d = 1e-300;
-        c = b + numerator / c;
-        if (c == 0) c = 1e-300;
-        d = 1 / d;
-        h *= c * d;
-        if (abs(c * d - 1) < 10 * LEAST<SINGLE>) break;
+        d = 1 / (b - rise);
+        step *= rise * d;
+        sum += step;
+        if (abs(step) < 10 * LEAST<SINGLE> * sum) break;
     }
-    return lead(a, x) * a * h;
+    return lead<SINGLE>(a, x) * a * sum;
 }
 
 template <bool SINGLE> double upper(double a, double x);
