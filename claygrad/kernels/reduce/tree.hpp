@@ -48,6 +48,48 @@ template <class Op, class T> bool compare_row(const T* x_n, int64_t n, T* out) {
     return !nan;
 }
 
+// The reductions of `count` neighbouring blocks of n elements, four at a time that are far apart: memory is read in four places at once,
+// which is nearly twice as fast where it is not cached.
+template <class Op, class T> void reduce_blocks(const T* x_n, int64_t n, int64_t count, T* out) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width, K = 4, STREAMS = 4;
+    const int64_t each = count / STREAMS;
+    for (int64_t b = 0; b < each; b++) {
+        V acc[STREAMS][K];
+        for (int s = 0; s < STREAMS; s++)
+            for (int k = 0; k < K; k++) acc[s][k] = splat<V>(Op::identity);
+        for (int64_t i = 0; i < n; i += K * W)
+            for (int s = 0; s < STREAMS; s++)
+                for (int k = 0; k < K; k++) acc[s][k] = Op::combine(acc[s][k], load<V>(x_n + (s * each + b) * n + i + k * W));
+        for (int s = 0; s < STREAMS; s++) {
+            for (int half = K / 2; half > 0; half /= 2)
+                for (int k = 0; k < half; k++) acc[s][k] = Op::combine(acc[s][k], acc[s][k + half]);
+            out[s * each + b] = first_lane(folded<Op>(acc[s][0]));
+        }
+    }
+}
+// The tree over blocks that are reduced already: those of reduce_row
+template <class Op, class T> T reduce_leaves(const T* leaves, int64_t count) {
+    if (count == 1) return leaves[0];
+    const int64_t half = (count + 1) / 2;
+    return Op::combine(reduce_leaves<Op, T>(leaves, half), reduce_leaves<Op, T>(leaves + half, count - half));
+}
+
+constexpr int64_t FAR = 12 << 20;        // bytes of a row that is not cached
+template <class Op, class T> T reduce_row(const T* x_n, int64_t n);
+template <class Op, class T, int64_t BLOCK> T reduce_far(const T* x_n, int64_t n) {
+    constexpr int64_t LEAVES = 512;
+    if (n > LEAVES * BLOCK) {
+        const int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
+        return Op::combine(reduce_far<Op, T, BLOCK>(x_n, half), reduce_far<Op, T, BLOCK>(x_n + half, n - half));
+    }
+    T leaves[LEAVES];
+    const int64_t count = (n + BLOCK - 1) / BLOCK, whole = n / BLOCK / 4 * 4;
+    reduce_blocks<Op, T>(x_n, BLOCK, whole, leaves);
+    for (int64_t b = whole; b < count; b++) leaves[b] = reduce_row<Op, T>(x_n + b * BLOCK, n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK);
+    return reduce_leaves<Op, T>(leaves, count);
+}
+
 // One row of n contiguous elements.
 template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
     using V = vec<T>;
@@ -60,6 +102,8 @@ template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
             if (!compare_row<Op, T>(x_n, whole, &best)) return (T)__builtin_nan("");
             return whole < n ? Op::combine(best, reduce_row<Op, T>(x_n + whole, n - whole)) : best;
         }
+    if constexpr (W > 1 && !Op::compares)
+        if (n >= FAR / (int64_t)sizeof(T)) return reduce_far<Op, T, BLOCK>(x_n, n);
     if (n > BLOCK) {
         int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
         return Op::combine(reduce_row<Op, T>(x_n, half), reduce_row<Op, T>(x_n + half, n - half));
