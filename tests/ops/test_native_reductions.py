@@ -392,3 +392,20 @@ def test_squares_of_single_precision_are_added_in_double(shape, axis):
     assert (abs(found - want) <= 0.51 * numpy.spacing(want.astype(numpy.float32))).all()
     root = claygrad.tensor(x).std(axis).numpy()
     assert (abs(root - numpy.sqrt(want)) <= numpy.spacing(root)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("more", [0, 1, 2047, 2048, 40_000, 262_147])
+def test_rows_beyond_the_caches_are_summed_to_the_end(dtype, more):
+    n = (12 << 20) // numpy.dtype(dtype).itemsize + more
+    array = numpy.zeros(n, dtype)
+    array[::1021] = 1.5
+    array[-1] = 3                                              # sums of these are exact, in any order
+    x = claygrad.from_numpy(array)
+    assert x.sum().item() == array.astype("float64").sum()
+    assert x.reshape(1, -1).sum(1).item() == array.astype("float64").sum()
+    factors = numpy.ones(n, dtype)
+    factors[[0, n // 4, n // 2, n - 2, n - 1]] = [2, 0.5, 4, 8, 0.25]
+    assert claygrad.from_numpy(factors).prod().item() == 8
+    factors[n - 1] = numpy.nan
+    assert math.isnan(claygrad.from_numpy(factors).prod().item())
