@@ -143,8 +143,9 @@ divided.rule(input=lambda g, divisor: g / divisor)
 
 # Quotients and remainders
 
-def refuse_zero(xp, divisor) -> None:
-    if divisor.dtype.kind in INTS and xp.any(divisor == 0):
+def refuse_zero(xp, input, divisor) -> None:
+    "Integers have no quotient by zero; where nothing is divided, a zero does no harm."
+    if divisor.dtype.kind in INTS and input.size and xp.any(divisor == 0):
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -152,7 +153,7 @@ def truncated(xp, input, other):
     "The quotient of integers cut towards zero, or of floats rounded towards zero."
     if input.dtype.kind in FLOATS:
         return xp.trunc(xp.true_divide(input, other))
-    refuse_zero(xp, other)
+    refuse_zero(xp, input, other)
     return xp.floor_divide(input - xp.fmod(input, other), other)
 
 
@@ -163,7 +164,7 @@ def truncated(xp, input, other):
 def floor_divide(xp, input: Tensor | Number, other: Tensor | Number):
     "The quotient rounded down: out = floor(input / other); it has no derivative, as in PyTorch."
     need(input, FLOATS + INTS, "div_floor_cpu")
-    refuse_zero(xp, other)
+    refuse_zero(xp, input, other)
     return xp.floor_divide(input, other)
 floor_divide.rule(input=missing, other=missing)
 
@@ -201,7 +202,7 @@ def div(xp, input: Tensor | Number, other: Tensor | Number, *, rounding_mode: st
     need(input, FLOATS + INTS, f"div_{rounding_mode}_cpu")
     if rounding_mode == "trunc":
         return truncated(xp, input, other)
-    refuse_zero(xp, other)
+    refuse_zero(xp, input, other)
     return xp.floor_divide(input, other)
 div.rule(input=lambda g, other, rounding_mode: zeros(g) if rounding_mode else g / conj(other),
          other=lambda g, input, other, rounding_mode: zeros(g) if rounding_mode else -g * conj(input / other / other))
@@ -218,7 +219,7 @@ def remainder_node(input, other) -> str:
 def remainder(xp, input: Tensor | Number, other: Tensor | Number):
     "The remainder with the sign of the divisor, Python's %: out = input - floor(input / other) * other."
     need(input, FLOATS + INTS, "remainder_cpu")
-    refuse_zero(xp, other)
+    refuse_zero(xp, input, other)
     if input.dtype.kind in INTS:
         return xp.remainder(input, other)
     rest = xp.fmod(input, other)             # not xp.remainder: PyTorch keeps the sign of a zero remainder
@@ -241,7 +242,7 @@ remainder.rule(input=lambda g: g, other=remainder_other_grad)
 def fmod(xp, input: Tensor, other: Tensor | Number):
     "The remainder with the sign of the dividend, C's fmod: out = input - trunc(input / other) * other."
     need(input, FLOATS + INTS, "fmod_cpu")
-    refuse_zero(xp, other)
+    refuse_zero(xp, input, other)
     return xp.fmod(input, other)
 fmod.rule(input=lambda g: g, other=lambda g, input, other: -g * input.div(other, rounding_mode="trunc"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -202,6 +203,17 @@ def test_division_of_integers_by_zero_is_refused():
     for call in (claygrad.remainder, claygrad.fmod, claygrad.floor_divide):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             call(claygrad.tensor([1, 2]), claygrad.tensor([1, 0]))
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide", "div_floor", "div_trunc"])
+def test_nothing_is_divided_by_zero_where_nothing_is_divided(name):
+    name, _, rounding = name.partition("_") if name.startswith("div_") else (name, "", "")
+    call = functools.partial(getattr(claygrad, name), **({"rounding_mode": rounding} if rounding else {}))
+    nothing = claygrad.empty(0, 1, dtype=claygrad.int64)
+    for divisor, shape in ((claygrad.tensor([0, 2]), (0, 2)), (claygrad.tensor(0), (0, 1)), (0, (0, 1))):
+        assert call(nothing, divisor).shape == shape
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            call(claygrad.ones(1, 1, dtype=claygrad.int64), divisor)
 
 
 def test_integers_at_the_edge_of_their_range():
