@@ -165,7 +165,7 @@ def _operator(name: str, function: Callable, *, reflected: bool = True, in_place
         if not _operand(other):
             return NotImplemented
         kind = common_dtype([self.dtype, other.dtype]) if isinstance(other, Tensor) else of_number(other, self.dtype)
-        if kind != self.dtype:
+        if not claygrad.can_cast(kind, self.dtype):             # float64 is rounded into float32, as by PyTorch
             raise TypeError(f"{kind}, the dtype of the result, cannot be written into an array of {self.dtype}")
         with claygrad.overrides.DisableTorchFunctionSubclass():
             self.copy_(function(plain(self), plain(other)))

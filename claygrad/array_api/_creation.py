@@ -30,11 +30,27 @@ def asarray(obj: Any, /, *, dtype: dtype | None = None, device: device | None = 
         return asarray(claygrad.from_dlpack(obj), dtype=dtype, device=device, copy=copy)
     if copy is False and not isinstance(obj, np.ndarray):
         raise ValueError("numbers and sequences of numbers are copied")
-    if isinstance(obj, np.ndarray) and not copy:
-        return asarray(claygrad.from_numpy(obj), dtype=dtype, device=device, copy=copy)
+    if isinstance(obj, np.ndarray):
+        made = _on_memory_of(_in_order(obj) if copy else obj, copy)
+        return asarray(made, dtype=dtype, device=device, copy=None if copy else copy)
     if isinstance(obj, (list, tuple)):
         obj = _plain(obj)
     return claygrad.tensor(obj, dtype=dtype, device=device)
+
+
+def _in_order(array: np.ndarray) -> np.ndarray:
+    """A copy in the order of rows and in the machine's order of bytes."""
+    return array.astype(array.dtype.newbyteorder("="), order="C")
+
+
+def _on_memory_of(array: np.ndarray, copy: bool | None) -> Tensor:
+    """A tensor on the memory of a NumPy array; on a copy if no tensor has the layout and copies are allowed."""
+    try:
+        return claygrad.from_numpy(array)
+    except ValueError:                       # negative strides, strides between elements, or another order of bytes
+        if copy is False:
+            raise
+        return claygrad.from_numpy(_in_order(array))
 
 
 def _plain(obj: Any) -> Any:

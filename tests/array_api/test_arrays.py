@@ -168,8 +168,24 @@ def test_an_operator_refuses_what_is_no_array() -> None:
     assert x != "a"
     with pytest.raises(TypeError):
         x + "a"
-    with pytest.raises(TypeError, match="cannot be written"):
-        x += xp.ones(2, dtype=xp.float64)
+
+
+def test_in_place_operators_keep_the_dtype() -> None:
+    names = ALL[1:]
+    for mine, other in itertools.product(names, names):
+        try:
+            kind = xp.result_type(getattr(xp, mine), getattr(xp, other))
+        except TypeError:
+            continue
+        x = kept = xp.ones(2, dtype=getattr(xp, mine))
+        if not claygrad.can_cast(kind, x.dtype):
+            with pytest.raises(TypeError, match="cannot be written"):
+                x += xp.ones(2, dtype=getattr(xp, other))
+            continue
+        x += xp.ones(2, dtype=getattr(xp, other))
+        assert x is kept
+        assert x.dtype.name == mine
+        assert bool(xp.all(x == 2))
 
 
 def test_an_array_is_a_tensor() -> None:

@@ -82,6 +82,20 @@ def test_asarray(data: Any) -> None:
     same("asarray", x, dtype=x.dtype, copy=True)
 
 
+def test_asarray_of_layouts_that_no_tensor_has() -> None:
+    record = numpy.zeros(3, dtype=[("a", "i1"), ("b", "<f8")])
+    whole = numpy.arange(12.0).reshape(3, 4)
+    for array in (whole[::-1], whole[:, ::-1], whole[::-2, ::2], whole.astype(">f8"), numpy.arange(5, dtype=">i2"), record["b"]):
+        want = strict.asarray(array.astype(array.dtype.newbyteorder("=")))
+        equal(xp.asarray(array), want, "a copy is made where it is needed")
+        equal(xp.asarray(array, copy=True), want, "a copy is asked for")
+        with pytest.raises(ValueError):
+            xp.asarray(array, copy=False)
+    shared = xp.asarray(whole.T)
+    shared[0, 1] = -1.0
+    assert whole[1, 0] == -1.0, "where none is needed, the memory is shared"
+
+
 @given(st.integers(-20, 20), st.none() | st.integers(-20, 20), st.integers(-6, 6).filter(bool), st.sampled_from([1, 4]),
        st.sampled_from([None, "int8", "int64", "float32", "float64"]))
 @LIMITED
