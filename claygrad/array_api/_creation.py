@@ -35,6 +35,8 @@ def asarray(obj: Any, /, *, dtype: dtype | None = None, device: device | None = 
         return asarray(made, dtype=dtype, device=device, copy=None if copy else copy)
     if isinstance(obj, (list, tuple)):
         obj = _plain(obj)
+        if isinstance(obj, Tensor):
+            return asarray(obj, dtype=dtype, device=device)
     return claygrad.tensor(obj, dtype=dtype, device=device)
 
 
