@@ -148,7 +148,7 @@ def signature_of(called: Any) -> str:
     if [p.kind for p in params] == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]:
         return ""                                    # it tells nothing
     shown = [p.replace(annotation=inspect.Parameter.empty) for p in params if p.name not in ("xp", "self")]
-    return f"{name}{inspect.Signature(shown)}"
+    return re.sub(r"=<[\w .]*?([\w.]+) at 0x[0-9a-f]+>", r"=\1", f"{name}{inspect.Signature(shown)}")
 
 
 def parameters_in(signature: str) -> list[str]:

@@ -111,7 +111,7 @@ class Message:
             return
         for parameter in self.layer.called.parameters():
             origin = facts(parameter)[3]
-            if origin is not None and self.line is not None:
+            if origin is not None and self.line is not None and not is_library(origin[0]):
                 made = Line(*origin)
                 if made.text not in said and made.text != self.line.text:
                     self.layer_text += f", made at {made.text}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, signature_of
+from claygrad.errors._frames import is_library
 from claygrad.errors._source import MISSING, Line, short, value_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Context:
     def made(self, x: Any) -> str:
         """`, made at FILE:LINE ...`, of a tensor that another line than this one made."""
         origin, cut = facts(x)[3:5]
-        if origin is None or cut:
+        if origin is None or cut or is_library(origin[0]):            # copy.deepcopy, for one
             return ""
         line = Line(*origin)
         same = line.file == self.line.file and line.number == self.line.number

@@ -7,7 +7,7 @@ import difflib
 import re
 
 from claygrad.core import Tensor
-from claygrad.errors._calls import shape_of, signature_of
+from claygrad.errors._calls import near_parameter, shape_of, signature_of
 from claygrad.errors._source import short, value_of
 from claygrad.errors._ways import Context, hint, say
 
@@ -116,6 +116,8 @@ def sizes_of_layer(match: re.Match[str], context: Context) -> str | None:
         return "sizes are int: int(n), or // instead of /, makes one"
     if "Size" in match[1] or match[1] in ("tuple", "list"):
         return "each size is one int: take one of them, x.shape[1], or their product, math.prod(x.shape[1:])"
+    if match[1] == "str":
+        return "sizes are int, and one is a str: int(text) makes a number of it"
     return f"sizes are int, and one is {match[1]}: len(...) of it may be meant"
 
 
@@ -211,7 +213,82 @@ def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
             names = context.call.params
             word = names[number] if number < len(names) else "the argument"
             return f"{word} is one {match[1]}: put it into a list, [{given!r:.40}]"
+    node = context.line.expression
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        given = value_of(word.value, context.frame)
+        if word.arg and type(given).__name__ == match[1] and not isinstance(given, Tensor):
+            return f"{word.arg} is one {match[1]}: put it into a list, {word.arg}=[{given!r:.40}]"
     return None
+
+
+@hint(r"'(\w+)' object has no attribute '(batch_sizes|sorted_indices|unsorted_indices)'")
+def tensor_for_packed(match: re.Match[str], context: Context) -> str | None:
+    return (
+        f"it takes a PackedSequence, and a {match[1]} came: make one with pack_padded_sequence(x, lengths), or leave "
+        "pad_packed_sequence away where nothing was packed"
+    )
+
+
+say(
+    r"^mode (\w+) is unknown|^threshold mode (\w+) is unknown",
+    "mode is 'min' for a loss and 'max' for an accuracy; threshold_mode is 'rel' or 'abs'",
+)
+say(
+    r"dropout probability has to be between 0 and 1, but got (\S+)",
+    "p is the part that is dropped, between 0 and 1: divide a percentage by 100, p=0.5 for 50",
+)
+say(
+    r"num_samples should be a positive integer value, but got num_samples=(?!0\b)(\S+)",
+    "num_samples is an int of 1 or more: int({1}), or len(dataset)",
+)
+say(
+    r"example_inputs and example_kwarg_inputs are both None|example_kwarg_inputs should be a dict",
+    "tracing runs the model once: give it an input, torch.jit.trace(model, torch.randn(1, 3)), or a tuple of them",
+)
+say(
+    r"param_group must be a dict",
+    'a group is a dict: optimizer.add_param_group({{"params": [tensor], "lr": 0.1}})',
+)
+say(
+    r"Expected state_dict to be dict-like, got <class 'NoneType'>",
+    "the state is None: look at what was saved under that name; model.load_state_dict(torch.load(path)) reads one of "
+    "model.state_dict()",
+)
+
+
+@hint(r"Invalid backend: '(\w+)'")
+def backends(match: re.Match[str], _: Context) -> str | None:
+    near = difflib.get_close_matches(match[1], ("inductor", "eager", "aot_eager", "cudagraphs"), 1, 0.5)
+    return f'did you mean "{near[0]}"?' if near else 'leave backend= out, or choose "inductor", "eager" or "aot_eager"'
+
+
+@hint(r"[Uu]nexpected keyword arguments?:? (\w+)|got unexpected (?:keyword )?arguments?:? '?(\w+)")
+def words_of_a_call(match: re.Match[str], context: Context) -> str | None:
+    shown = signature_of(context.call.called) if context.call.kind in ("operation", "function") else ""
+    near = near_parameter(match[1] or match[2], shown) if shown else []
+    return (f"did you mean {near[0]}? It is {shown}" if near else f"it is {shown}") if shown else None
+
+
+@hint(r"(\w+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given")
+def function_given_to_apply(match: re.Match[str], context: Context) -> str | None:
+    """A function of the user's that Module.apply, Tensor.apply_ or a scheduler calls with one argument."""
+    if context.call.name.rpartition(".")[2] not in ("apply", "apply_", "map_", "_apply") or match[1] in (
+            "apply", "forward", "backward"):
+        return None
+    return (
+        f"{match[1]} is called with each module in turn: def {match[1]}(module), and it asks "
+        "isinstance(module, nn.Linear)"
+    )
+
+
+@hint(r"^'?(\w+)'?$")
+def key_of_a_sample(match: re.Match[str], context: Context) -> str | None:
+    if context.kind is not KeyError or not re.search(r"loader|Loader|collate|next\(", context.line.source):
+        return None
+    return (
+        f"the first sample of the batch has the key '{match[1]}', and another one has not: return the same keys from "
+        "__getitem__ for every index, or give the DataLoader a collate_fn"
+    )
 
 
 say(

@@ -196,7 +196,7 @@ say(r"unsupported format string passed to Tensor\.__format__", "a format is for 
     "loss.mean(); torch.set_printoptions(precision=4) is for printed tensors")
 say(r"num_samples should be a positive integer", "it is 1 or more; a DataLoader that shuffles draws "
     "len(dataset), so there the dataset is empty: look at its __len__ and its files")
-say(r"batch_size|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
+say(r"batch_size\b|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
     "batch_sampler replaces "
     "batch_size, shuffle, sampler and drop_last")
 say(r"Sum of input lengths does not equal", "the lengths must add up to len(dataset), or be fractions that add up to 1")

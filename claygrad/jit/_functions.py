@@ -109,7 +109,8 @@ def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_tra
     if isinstance(func, ScriptFunction | ScriptModule):
         return func
     if example_inputs is None and example_kwarg_inputs is None:
-        raise RuntimeError("example_inputs and example_kwarg_inputs are both None")
+        raise RuntimeError("example_kwarg_inputs should be a dict" if isinstance(func, Module) else
+                           "example_inputs and example_kwarg_inputs are both None")
     from claygrad.autograd import no_grad
     with no_grad():
         if example_kwarg_inputs is not None:

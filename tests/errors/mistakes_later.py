@@ -276,7 +276,7 @@ mistake("instance norm small", r'give it larger images, or leave the normalisati
 nn.InstanceNorm2d(3)(torch.randn(2, 3, 1, 1))  # <-
 """)
 
-mistake("dropout functional p", r'torch\.sigmoid\(scores\) first, or clamp\(0, 1\)', """
+mistake("dropout functional p", r"between 0 and 1: divide a percentage by 100", """
 F.dropout(torch.ones(3), p=1.5)  # <-
 """)
 

@@ -222,3 +222,11 @@ def test_methods_that_catch_are_no_doors():
             elif owner and re.match(r"\s+except\b.*:", text):
                 found.add(owner)
     assert {name for name in found if not name.startswith("_")} <= {"Run"}
+
+
+def test_a_copied_layer_is_not_said_to_be_made_in_pythons_library():
+    second = copy.deepcopy(torch.nn.Linear(3, 4))
+    with pytest.raises(RuntimeError) as caught:
+        second(torch.randn(2, 5))
+    assert "in second: Linear" in str(caught.value)
+    assert "copy.py" not in str(caught.value)
