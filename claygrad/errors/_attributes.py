@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import signature_of
-from claygrad.errors._source import MISSING, short
+from claygrad.errors._source import MISSING, short, statement_at
 
 if TYPE_CHECKING:
     from claygrad.errors._python import Site
@@ -65,6 +66,13 @@ _MOVES = ("to", "cuda", "cpu", "float", "double", "half", "long", "detach", "req
 def attribute_hint(error: AttributeError, site: Site) -> str:
     """What to write instead; nothing where the object has nothing to do with claygrad or no name is near."""
     owner, name = error.obj, error.name
+    if name is None:                                   # an assignment: Python keeps neither
+        found = re.search(r"object has no attribute '(\w+)'", str(error))
+        target = getattr(statement_at(site.line.code, site.line.number), "targets", [None])[0]
+        held = site.look(target.value) if found and isinstance(target, ast.Attribute) else MISSING
+        if found is None or held is MISSING or target.attr != found[1]:
+            return ""
+        return _of_others(held, found[1], target.value, site) if hasattr(Tensor, found[1]) else ""
     if not isinstance(name, str) or name.startswith("__"):
         return ""
     node: Any = getattr(site.node, "func", site.node)
@@ -154,6 +162,9 @@ def _of_sequence(owner: Any, name: str, said: str) -> str:
                 f"else {said}")
     if not held and owner and not isinstance(owner[0], (int, float, list, tuple)):
         return ""
+    if kind == "tuple" and len(owner) == 2 and isinstance(owner[0], str) and held:
+        return (f"{said} is a pair of a name and a tensor, as named_parameters() gives them: for name, {said} in "
+                f"model.named_parameters(), or model.parameters() for the tensors alone")
     if kind == "tuple":
         return (f"{said} is a tuple of {len(owner)}: take its elements apart, out, rest = ..., or use "
             f"{said}[0].{name} (recurrent layers "

@@ -1,6 +1,7 @@
 """Ways out of calls with wrong arguments."""
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -43,8 +44,17 @@ say(r"argument '(\w+)'.* must be Tensor, not list", "make one tensor of the list
                                                     "torch.tensor(list) of "
     "numbers")
 say(r"argument '(\w+)'.* must be Tensor, not (int|float|bool)", "make a tensor of the number: torch.tensor(x)")
-say(r"argument '(\w+)'.* must be Tensor, not NoneType", "it is None: a function before returns nothing, or an "
-                                                        "attribute was never set")
+@hint(r"argument '(\w+)'.* must be Tensor, not NoneType")
+def none_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    from claygrad.errors._python import Site, none_hint
+    node: Any = context.line.expression
+    for part in (*getattr(node, "args", ()), *(word.value for word in getattr(node, "keywords", ()))):
+        site = Site(context.frame, context.line.lasti)
+        if site.look(part) is None and isinstance(part, ast.Name):
+            return none_hint(part, site)
+    return "it is None: a function before returns nothing, or an attribute was never set"
+
+
 say(r"argument '(\w+)'.* must be tuple of Tensors", "give it a list of tensors: torch.cat([a, b])")
 
 
@@ -90,7 +100,7 @@ def arguments(match: re.Match[str], context: Context) -> str | None:
         names = re.findall(r"['\"](\w+)['\"]", missing[1])
         return f"give it {' and '.join(f'{name}=...' for name in names)}: it is {shown}"
     forms = _forms(match.string, context.call.name)
-    if forms and (not shown or "*args" in shown):
+    if forms and (not shown or "*args" in shown or "invalid combination" in match.string):
         return f"it is {' or '.join(forms)}"
     return f"it is {shown}" if shown else None
 
@@ -111,6 +121,8 @@ def element(match: re.Match[str], context: Context) -> str | None:
             context.call.args[0] if context.call.args else None).__name__:
         return (f"sample {match[1]} of the batch is {match[2]}, the others are tensors: return a tensor from "
                 "__getitem__ for every index, or leave such samples out in a collate_fn")
-    return f"element {match[1]} is {match[2]}: make a tensor of it, or leave it out"
+    made = {"ndarray": "torch.from_numpy(a)", "list": "torch.tensor(values)", "float": "torch.tensor(x)",
+            "int": "torch.tensor(x)"}.get(match[2])
+    return f"element {match[1]} is {match[2]}: make a tensor of it{f', {made}' if made else ''}, or leave it out"
 
 say(r"'(\w+)' object is not callable", "it is a value, not a function: look at the brackets")

@@ -79,7 +79,7 @@ def _told(context: Context, text: str) -> str:
     clause = "" if found is None else (found[1] or f" be {found[2]}").strip()
     if clause and len(clause) < 90 and named.count(",") == 0:
         if not named:
-            return f"what is given must {clause}{_see(context)}"
+            return f"{_demand(context) or f'what is given must {clause}'}{_see(context)}"
         word, _, value = named.partition("=")
         word = word.partition(" ")[0]
         came = f"and {value} came" if value else f"and {named.partition(' ')[2]} came"

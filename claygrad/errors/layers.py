@@ -230,6 +230,46 @@ def tensor_for_packed(match: re.Match[str], context: Context) -> str | None:
 
 
 say(
+    r"training mode is expected to be boolean",
+    "give train() a bool, or nothing: model.train(), model.train(False), model.eval()",
+)
+say(
+    r"Integers to negative integer powers are not allowed",
+    "the result would be no integer: x.float() ** -1, or 1 / x",
+)
+say(
+    r"size mismatch, got input \((\d+)\), mat \((\d+)x(\d+)\), vec \((\d+)\)",
+    "a matrix of {3} columns meets a vector of {4} elements: give the vector {3}, or transpose the matrix (.T) where "
+    "it has {4} rows",
+)
+say(
+    r"\"?bitwise_(?:and|or|xor)\w*\"? not implemented for '(?:Float|Double|Half|BFloat16)'",
+    "&, | and ^ take masks and integers: compare first, (x > 0) & (y > 0); logical_and(x, y) takes floats",
+)
+
+
+@hint(r"only batches of spatial targets supported \(3D tensors\) but got targets of dimension: 4")
+def masks_with_a_channel(_: re.Match[str], context: Context) -> str | None:
+    tensors = context.call.tensors
+    if len(tensors) < 2 or shape_of(tensors[1])[1:2] != (1,):
+        return None
+    name = context.name(1, "target")
+    return f"the target is one class for each pixel, (batch, height, width), without a channel: {name}.squeeze(1)"
+
+
+@hint(r"Module\.(eval|train|zero_grad|parameters|state_dict|cpu|float|double|half)\(\) takes")
+def data_for_a_method(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    name = (short(owner) if owner is not None else None) or "model"
+    given = any(isinstance(value_of(x, context.frame), Tensor) or isinstance(x, ast.Call)
+                for x in getattr(node, "args", ()))
+    if not given:
+        return None
+    return f"{match[1]}() takes no data: {name}.{match[1]}() on a line of its own, then {name}(x)"
+
+
+say(
     r"^mode (\w+) is unknown|^threshold mode (\w+) is unknown",
     "mode is 'min' for a loss and 'max' for an accuracy; threshold_mode is 'rel' or 'abs'",
 )

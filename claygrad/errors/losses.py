@@ -99,7 +99,11 @@ say(r"weight tensor should be defined either for all|weight tensor should be def
 
 
 @hint(r"all elements of (input|target) should be between 0 and 1")
-def not_probabilities(match: re.Match[str], _: Context) -> str | None:
+def not_probabilities(match: re.Match[str], context: Context) -> str | None:
+    tensor = context.tensor()
+    if match[1] == "input" and tensor is not None and bool(tensor.detach().isnan().any()):
+        return ("the input holds NaN, so it was spoilt before: with claygrad.debug.trace_nans() around the program "
+                "stops at the operation that made the first one")
     if match[1] == "input":
         return ("binary_cross_entropy takes probabilities: give it torch.sigmoid(input), or use "
                 "binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss), which takes scores")

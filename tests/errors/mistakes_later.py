@@ -505,7 +505,7 @@ for t in range(3):
     h.sum().backward()  # <-
 """)
 
-mistake("jacobian nonscalar fn", r'what is given must be either a Tensor or a tuple of', """
+mistake("jacobian nonscalar fn", r'must be either a Tensor or a tuple of', """
 torch.autograd.functional.jacobian(lambda x: 3.0, torch.ones(2))  # <-
 """)
 
