@@ -214,10 +214,10 @@ def model_for_parameters(match: re.Match[str], context: Context) -> str | None:
             word = names[number] if number < len(names) else "the argument"
             return f"{word} is one {match[1]}: put it into a list, [{given!r:.40}]"
     node = context.line.expression
-    for word in node.keywords if isinstance(node, ast.Call) else ():
-        given = value_of(word.value, context.frame)
-        if word.arg and type(given).__name__ == match[1] and not isinstance(given, Tensor):
-            return f"{word.arg} is one {match[1]}: put it into a list, {word.arg}=[{given!r:.40}]"
+    for keyword in node.keywords if isinstance(node, ast.Call) else ():
+        given = value_of(keyword.value, context.frame)
+        if keyword.arg and type(given).__name__ == match[1] and not isinstance(given, Tensor):
+            return f"{keyword.arg} is one {match[1]}: put it into a list, {keyword.arg}=[{given!r:.40}]"
     return None
 
 
