@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib
 import re
 import sys
 import types
@@ -60,6 +61,7 @@ def _is_claygrads(owner: Any) -> bool:
     return any(sys.modules.get(name.partition(".")[0]) is ours for name in named)
 
 
+_OF_RESULTS = ("keys", "values", "items", "get", "pop", "copy", "update", "append", "index", "zero_grad")
 _MOVES = ("to", "cuda", "cpu", "float", "double", "half", "long", "detach", "requires_grad_")
 
 
@@ -84,9 +86,20 @@ def attribute_hint(error: AttributeError, site: Site) -> str:
     if isinstance(owner, dict) and name in owner and any(isinstance(held, Tensor) for held in owner.values()):
         said = (short(value) if value is not None else None) or "it"
         return f"{said} is a dict: {said}[{name!r}]"
+    if isinstance(owner, (types.MethodType, types.FunctionType)) and name in _OF_RESULTS:
+        said = (short(value) if value is not None else None) or "it"
+        return f"{said} is a method: call it first, {said}().{name}"
     if not hasattr(Tensor, name) and name not in ("backward", "parameters", "state_dict", "zero_grad", "train", "eval"):
         return ""
     return _of_others(owner, name, value, site)
+
+
+_HOMES = ("nn", "optim", "optim.lr_scheduler", "utils.data", "nn.functional", "nn.utils", "nn.utils.rnn", "nn.init",
+          "autograd", "distributions", "linalg", "fft", "special", "func", "amp")
+
+
+def _loaded(name: str) -> Any:
+    return importlib.import_module(f"claygrad.{name}")
 
 
 def _of_ours(owner: Any, name: str) -> str:
@@ -113,6 +126,9 @@ def _of_ours(owner: Any, name: str) -> str:
             return f"it is a function: torch.nn.functional.{name}(x)"
         if callable(vars(sys.modules["claygrad"]).get(name)):
             return f"it is a function: torch.{name}(x)"
+    if isinstance(owner, types.ModuleType):
+        home = next((other for other in _HOMES if hasattr(_loaded(other), name)), None)
+        return "" if home is None else f"it is in another module: torch.{home}.{name}"
     if not type(owner).__module__.startswith("claygrad") and not isinstance(owner, types.ModuleType):
         return f"{type(owner).__name__} has no {name}: assign self.{name} in its __init__"
     if "LRScheduler" in kinds:
@@ -139,6 +155,8 @@ def _of_others(owner: Any, name: str, node: ast.AST | None, site: Site) -> str:
         return _of_sequence(owner, name, said)
     if isinstance(owner, dict):
         inside = [key for key, held in owner.items() if isinstance(held, Tensor)]
+        if inside and name in _MOVES:
+            return f"{said} is a dict of tensors: {{key: x.{name}(...) for key, x in {said}.items()}}"
         if inside:
             return f"{said} is a dict of tensors: take one, {said}[{inside[0]!r}].{name}"
         return ""

@@ -316,6 +316,12 @@ def _called(match: re.Match[str], site: Site) -> str:
         if isinstance(value, Tensor):
             return describe_value(value, node, site, "call")
         return f"{name} is a tensor: it has no brackets; index it with [...]"
+    if match[1] == "module":
+        last = name.rpartition(".")[2].lower()
+        inside = [one for one in dir(value) if one.lower() == last and not one.startswith("_")]
+        real = next((one for one in inside if callable(getattr(value, one))), None)
+        owner = name.rpartition(".")[0] or name
+        return f"{name} is a module of Python's: the class is {owner}.{real}" if real else ""
     if match[1] in ("list", "tuple", "dict"):
         held = [x for x in (value.values() if isinstance(value, dict) else _elements(value)) if hasattr(x, "_modules")]
         return (

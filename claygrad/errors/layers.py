@@ -230,6 +230,56 @@ def tensor_for_packed(match: re.Match[str], context: Context) -> str | None:
 
 
 say(
+    r"gradcheck expects at least one input tensor to require gradient",
+    "give it leaves that require grad, in double precision: torch.randn(3, dtype=torch.float64, requires_grad=True)",
+)
+say(
+    r"non-empty (?:2D or 3D|3D or 4D|4D or 5D) \(batch mode\) tensor expected for input",
+    "it takes (batch, channels, ...), or (channels, ...) for one sample: x[None, None] adds both to a plain image",
+)
+
+
+@hint(r"'(Tensor|Parameter|NoneType|float|int)' object is not callable")
+def no_function(match: re.Match[str], context: Context) -> str | None:
+    source, name = context.line.source, context.call.name.rpartition(".")[2]
+    if name == "step" or ".step(" in source:
+        return (
+            "step() takes nothing, or a function that computes the loss again: optimizer.step(); a scheduler that "
+            "watches the loss takes it, scheduler.step(loss)"
+        )
+    if "backward" in (name, *re.findall(r"\w+", source)) and match[1] in ("NoneType", "Tensor"):
+        return "a hook of a tensor in this graph is no function: register_hook(lambda grad: grad * 2) takes one"
+    return None
+
+
+@hint(r"'(\w+)' object has no attribute 'device'|'(\w+)' object has no attribute 'dtype'")
+def device_of_a_module(match: re.Match[str], context: Context) -> str | None:
+    if context.call.kind != "attribute" or not context.call.args or not hasattr(context.call.args[0], "_parameters"):
+        return None
+    what = "device" if match[1] else "dtype"
+    node = context.line.expression
+    name = (short(node.value) if isinstance(node, ast.Attribute) else None) or "model"
+    return f"modules have no {what}, their parameters have: next({name}.parameters()).{what}"
+
+
+@hint(r"can only concatenate tuple \(not \"(Tensor|Parameter)\"\) to tuple|"
+      r"unsupported operand type\(s\) for .+: ('tuple' and 'Tensor'|'Tensor' and 'tuple')")
+def results_of_a_layer(_: re.Match[str], context: Context) -> str | None:
+    """`attention(x, x, x) + x`: a layer that returns several."""
+    node = context.line.expression
+    for part in (node.left, node.right) if isinstance(node, ast.BinOp) else ():
+        made = value_of(part.func, context.frame) if isinstance(part, ast.Call) else None
+        if hasattr(made, "_modules") and isinstance(part, ast.Call):
+            name = short(part.func) or "layer"
+            second = {"MultiheadAttention": "weights"}.get(type(made).__name__, "hidden")
+            return (
+                f"{type(made).__name__} returns a tuple, (output, {second}): take the first, {name}(...)[0], or "
+                f"output, {second} = {name}(...)"
+            )
+    return None
+
+
+say(
     r"training mode is expected to be boolean",
     "give train() a bool, or nothing: model.train(), model.train(False), model.eval()",
 )

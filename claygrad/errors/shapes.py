@@ -138,9 +138,12 @@ def images(match: re.Match[str], _: Context) -> str | None:
     given = [int(n) for n in match[2].split(", ") if n]
     if len(given) == 2:
         side = round(given[1] ** 0.5)
-        if side * side == given[1]:
+        if side * side == given[1] and "transpose" not in match[1]:
             return (f"it takes (batch, channels, height, width): view(-1, 1, {side}, {side}) makes {given[0]} images "
                     "of it")
+    if len(given) == 2 and "transpose" in match[1]:
+        return (f"it takes (batch, channels, height, width): x[:, :, None, None] makes ({given[0]}, {given[1]}, 1, 1) "
+                f"of it, view({given[0]}, channels, height, width) larger images")
     return ("it takes (batch, channels, height, width): unsqueeze(1) adds a dimension for one channel, unsqueeze(0) "
             "one for the batch")
 

@@ -21,6 +21,7 @@ from tests.errors import (
     mistakes_fresh_3,
     mistakes_fresh_4,
     mistakes_fresh_5,
+    mistakes_fresh_6,
     mistakes_later,
     mistakes_layers,
     mistakes_models,
@@ -32,7 +33,8 @@ from tests.errors import (
 MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes_models.MISTAKES, **mistakes_layers.MISTAKES,
             **mistakes_training.MISTAKES, **mistakes_later.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES,
             **mistakes_fresh_1.MISTAKES, **mistakes_fresh_2.MISTAKES, **mistakes_fresh_3.MISTAKES,
-            **mistakes_fresh_4.MISTAKES, **mistakes_fresh_5.MISTAKES}
+            **mistakes_fresh_4.MISTAKES, **mistakes_fresh_5.MISTAKES,
+            **mistakes_fresh_6.MISTAKES}
 MARK = "  # <-"
 PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn", "nn.utils.prune",
          "nn.utils.parametrize", "func", "amp", "autograd.forward_ad")

@@ -18,7 +18,8 @@ OTHER_TEXT = {"an unknown keyword", "a size as a list of floats", "a tensor wher
               "max of two arguments and a dimension", "data where a layer is made", "a shape called", "a file of something else",
               "embedding given list", "save whole closure", "sum over dim name", "conv padding string", "log_softmax axis str",
               "to dtype string", "prune", "print shape with size()", "numpy requires grad", "permute missing",
-              "add tensor str", "stack numpy", "to numpy cat", "dim name"}
+              "add tensor str", "stack numpy", "to numpy cat", "dim name",
+              "reinforce numpy reward", "shape call", "conv padding str"}
 
 # What PyTorch's Python functions say where they ask no tensor for its size; claygrad checks the argument before.
 OTHER_KIND = {"mse swapped none", "criterion of tuple", "forward no return"}
