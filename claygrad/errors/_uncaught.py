@@ -46,6 +46,12 @@ def note(error: BaseException) -> None:
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
 
 
+def _is_unsaid(error: BaseException) -> bool:
+    """Whether no entry point has met it on the way to the user's line: it left through a generator or a closure."""
+    said = message_of(error)
+    return said is None or said.line is None
+
+
 def _note(error: BaseException) -> None:
     if not isinstance(error, Exception) or getattr(error, "__notes__", None):
         return
@@ -53,7 +59,7 @@ def _note(error: BaseException) -> None:
         return  # an entry point has explained it
     if isinstance(error, StopIteration):
         without_our_frames(error)
-    elif message_of(error) is None and raised_by_us(error):
+    elif _is_unsaid(error) and raised_by_us(error):
         _by_a_private_function(error)
         return
     found = python_hint(error)

@@ -237,6 +237,47 @@ def unused_input(match: re.Match[str], context: Context) -> str | None:
     return None
 
 
+# single texts
+
+say(
+    r"maximum size for tensor at dimension (-?\d+) is (\d+) but size is (\d+)",
+    "dimension {1} has {2} elements, and windows of {3} do not fit: take a size of {2} at most, or pad it first",
+)
+say(r"only supports 1-d non-negative integral inputs", "it counts 0, 1, 2 ...: one dimension, .flatten(), of integers, "
+    ".long(), none below 0, x[x >= 0]")
+say(
+    r"istft requires a complex-valued input",
+    "give it what torch.stft(..., return_complex=True) returns; torch.view_as_complex(x) makes them of pairs",
+)
+say(
+    r"Expected (primals|tangents) to be a tuple",
+    "put each argument into a tuple: jvp(f, (x,), (tangent,))",
+)
+say(
+    r"Expected object of scalar type (\w+) but got scalar type (\w+) for (\w+) argument",
+    "both must have one dtype: the {3} is {2}, so cast it to {1}, x.to(y.dtype)",
+)
+say(
+    r"does not have a parametrization on (\w+)",
+    "{1} was never parametrized, or no longer is: register_parametrization(module, '{1}', ...) makes it so, and "
+    "parametrize.is_parametrized(module, '{1}') tells",
+)
+say(
+    r"Expected a matrix or batch of matrices\. Got a tensor of (\d+) dimensions",
+    "a bias has one dimension, a weight two or more: name the weight, name='weight'",
+)
+say(
+    r"All outputs of f must be floating-point or complex Tensors, got Tensor with dtype (\S+)",
+    "integers have no derivative: give it floating numbers, x.float()",
+)
+say(
+    r"contracted dimensions need to match, but first has size (\d+) in dim (-?\d+) and second has size (\d+) in dim "
+    r"(-?\d+)",
+    "dimension {2} of the first, {1}, must have the size of dimension {4} of the second, {3}: name the pairs, "
+    "dims=([1], [1]), or transpose one",
+)
+
+
 # names of parameters
 
 

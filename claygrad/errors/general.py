@@ -139,18 +139,19 @@ def more_dimensions(match: re.Match[str], context: Context) -> str | None:
 
 
 @hint(
-    r"(\d)-?D(?: or (\d)-?D)?\b|(one|two|\d|1|2)[- ]dimensional|(\d|one|two) or (?:fewer|less) "
+    r"(?i)(\d)-?D(?: or (\d)-?D)?\b|(one|two|\d|1|2)[- ]dimensional|(\d|one|two) or (?:fewer|less) "
     r"dimensions|(?:have|has|with) (\d) dimensions?"
     r"|dimensions? .*\b(?:expected|should be|must be) (\d)|[Tt]ensor dimension is \d, expected (\d)|\b(?:a|1) "
     r"vector\b|\ba matrix\b|matrices"
 )
 def dimensions(match: re.Match[str], context: Context) -> str | None:
-    if not re.search(r"expect|must|should|only|has to|need|require|support|got|fewer|but", context.head):
+    if not re.search(r"(?i)expect|must|should|only|has to|need|require|support|supposed|got|fewer|but", context.head):
         return None
     shapes = _shapes(context)
+    want = match[0] if re.search(r"\dD|\d-?D|dimensional|vector|matri", match[0]) else "another number of dimensions"
     return (
-        "give it as many dimensions as the text says: unsqueeze(0) adds one, squeeze(0), flatten() or an index "
-        "takes one away" + (f" (here {shapes})" if shapes else "")
+        f"it takes {want}: unsqueeze(0) adds a dimension, squeeze(0), flatten() or an index takes one away"
+        + (f" (here {shapes})" if shapes else "")
     )
 
 
@@ -245,6 +246,7 @@ def other_device(_: re.Match[str], context: Context) -> str | None:
 @hint(
     r"same (?:size|shape|length|number|batch|numel)|(?:size|shape|length|dimension|batch|number)\w* "
     r".*(?:match|equal|agree|inconsistent|differ|compatible|broadcast)"
+    r"|should match|must align|need to match"
     r"|inconsistent|[Ii]ncompatible|[Mm]ismatch|do(?:es)? not match|don't match|must match|not broadcastable|must "
     r"be equal to|should be equal to|[Ee]xpected .*(?:shape|size)"
 )

@@ -228,6 +228,8 @@ say(r"Class values must be (smaller than num_classes|non-negative)", "classes go
 say(r"from 0 to|must be non-negative|[Ee]xpected .* >= 0|negative dimension|Trying to create tensor with negative "
     r"dimension",
     "sizes are 0 or more")
+say(r"invalid multinomial distribution \(encountering probability entry < 0\)", "weights are 0 or more: clamp(min=0), "
+    "or softmax the scores first")
 say(r"probability tensor contains either|invalid multinomial|sum of probabilities <= 0", "probabilities are 0 or "
     "more, and not all 0: "
     "softmax the scores first")
