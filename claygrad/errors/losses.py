@@ -33,7 +33,9 @@ def swapped(_: re.Match[str], context: Context) -> str | None:
 def floats_for_classes(_: re.Match[str], context: Context) -> str | None:
     if not _of_classes(context):
         return "cast the indices: .long()"
-    return f"{_TARGETS}: class indices came as floats, so cast the target with .long()"
+    _, target = _pair(context)
+    came = "floats" if target is None or target.dtype.is_floating_point else target.dtype.name
+    return f"{_TARGETS}: class indices came as {came}, so cast the target with .long()"
 
 
 @hint(r"(0D or 1D target tensor expected, multi-target not supported|Expected floating point type for target with "

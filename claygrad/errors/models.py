@@ -1,6 +1,7 @@
 """Ways out of errors of modules, optimizers and saved states."""
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from typing import Any
@@ -55,6 +56,11 @@ def no_parameters(_: re.Match[str], context: Context) -> str | None:
     if told:
         return told
     given = context.call.args[1] if len(context.call.args) > 1 else None
+    node = context.line.expression
+    direct = [x for x in getattr(node, "args", ())[:1] if isinstance(x, ast.Call)]
+    if type(given).__name__ == "generator" and direct:
+        return ("that model has no parameters: layers in a plain list or dict are not seen, keep them in "
+                "nn.ModuleList(...) or nn.ModuleDict(...), as attributes that __init__ assigns")
     if type(given).__name__ == "generator":
         return ("the generator was used up before, by a loop or a sum: call model.parameters() again, or keep "
                 "list(model.parameters())")

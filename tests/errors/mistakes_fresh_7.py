@@ -268,3 +268,14 @@ mistake("remove param", "weight was never parametrized, or no longer is:", """
 m = nn.Linear(2, 2)
 torch.nn.utils.parametrize.remove_parametrizations(m, "weight")  # <-
 """)
+
+mistake("layers in a list of a model without a name", "layers in a plain list or dict are not seen, keep them in nn.ModuleList", """
+class N(nn.Module):
+    def __init__(self):
+        super().__init__(); self.layers = [nn.Linear(2, 2)]
+opt = torch.optim.SGD(N().parameters(), lr=0.1)  # <-
+""")
+
+mistake("class indices of int32", "class indices came as int32, so cast the target with .long()", """
+F.cross_entropy(torch.randn(5, 3), torch.tensor([0, 1, 2, 0, 1], dtype=torch.int32))  # <-
+""")
