@@ -25,6 +25,13 @@ cdef enum:
 cdef extern from "fast_dealloc.h":
     void clay_set_dealloc(PyTypeObject* type, void (*before_dealloc)(PyObject*) noexcept)
 
+cdef extern from *:
+    """
+    /* Multiply; whether it overflows. */
+    static inline int clay_multiply(int64_t* n, int64_t by) { return __builtin_mul_overflow(*n, by, n); }
+    """
+    bint _multiply "clay_multiply" (int64_t* n, int64_t by) noexcept nogil
+
 cdef extern from "sealed.h":
     int clay_seal(PyTypeObject* type) except -1
 
@@ -139,8 +146,7 @@ cdef inline Layout _bare(Storage storage, dtype dt, int ndim, const int64_t* sha
     cdef bint huge = False
     for i in range(ndim):
         v.shape[i] = shape[i]
-        huge = huge or (n != 0 and shape[i] > 0x7fffffffffffffff // n)
-        n = n * shape[i] if not huge else 0
+        huge |= _multiply(&n, shape[i])
     if huge and not _has_zero(shape, ndim):
         raise RuntimeError(f"numel: integer multiplication overflow\n  sizes {list(_tuple(shape, ndim))}")
     v.numel = n
