@@ -4,11 +4,10 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, dense, fresh
+from claygrad.core.data.layout cimport Layout, dense, fresh, on_cpu
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.observe cimport STEP, Event, announce, begin, finish, observing, wanted
 from claygrad.core.tensor cimport Tensor, new_tensor
@@ -46,7 +45,7 @@ cdef class _Gradients:
             v = (<Tensor>tensors[i]).layout
             if i == 0:
                 self.first, self.dtype = v, v.dtype.code
-            if v.dtype.code != self.dtype or v.storage.where.kind != CPU or not (v.contiguous or dense(v)) or v.bits:
+            if v.dtype.code != self.dtype or not on_cpu(v) or not (v.contiguous or dense(v)) or v.bits:
                 return False
             if write and ((<Tensor>tensors[i]).inference and not modes().inference):
                 return False
@@ -132,7 +131,7 @@ def scale_to_norm(list tensors, Tensor total, double max_norm):
     cdef float single
     if observing()[0] and wanted():
         return _observed(scale_to_norm, tensors, (total, max_norm))
-    if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or v.storage.where.kind != CPU or v.bits:
+    if not all_.fill(tensors, True) or v.numel != 1 or v.dtype.code != all_.dtype or not on_cpu(v) or v.bits:
         return False
     if all_.dtype == F32:                          # rounded as float32 operations round
         single = (<float*>v.data())[0] + <float>1e-6

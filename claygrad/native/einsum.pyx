@@ -2,11 +2,10 @@
 claygrad/ops/contraction.py has the definitions. A function returns None if it does not apply."""
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
-from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout
+from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, new_layout, on_cpu
 from claygrad.native.matmul cimport products
 from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
@@ -35,7 +34,7 @@ cdef bint is_unrecorded_on_cpu(object x) noexcept:
     if not isinstance(x, Tensor):
         return False
     t = <Tensor>x
-    return not requires(t) and t.mark != CUT and t.layout.storage.where.kind == CPU and t.layout.numel > 0 and not t.layout.bits
+    return not requires(t) and t.mark != CUT and on_cpu(t.layout) and t.layout.numel > 0 and not t.layout.bits
 
 
 cdef bint _is_float_operand(object x) noexcept:

@@ -8,7 +8,7 @@ from claygrad.core.data.device cimport CPU, parse as parse_device
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.data.dtype cimport parse as parse_dtype
 from claygrad.core.data.scalar cimport element_of, number_at
-from claygrad.core.data.layout cimport Layout, fresh, fresh_strided
+from claygrad.core.data.layout cimport Layout, fresh, fresh_strided, on_cpu
 from claygrad.core.graph.modes cimport fills_new_memory
 from claygrad.native.rearrange cimport fill_with
 from claygrad.native.view cimport sizes_of
@@ -205,7 +205,7 @@ cdef object _number(object value):
         return value
     if type(value) is Tensor and not requires(<Tensor>value):          # else its gradient would be lost
         v = (<Tensor>value).layout
-        if v.ndim == 0 and v.storage.where.kind == CPU and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == I64):
+        if v.ndim == 0 and on_cpu(v) and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == I64):
             return number_at(v, v.offset)
     return None
 
@@ -422,7 +422,7 @@ cdef object _isin(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     x, others = (<Tensor>args[0]).layout, (<Tensor>args[1]).layout
     if x.dtype is not others.dtype or not x.contiguous or not others.contiguous or others.numel > 64:
         return None
-    if x.storage.where.kind != CPU or others.storage.where.kind != CPU:
+    if not on_cpu(x) or not on_cpu(others):
         return None
     out = fresh(of_code(BOOL), x.ndim, x.shape)
     with nogil:

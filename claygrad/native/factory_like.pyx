@@ -7,7 +7,7 @@ from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.device cimport CPU, device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.scalar cimport element_of
-from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh, fresh_like, fresh_strided, new_layout
+from claygrad.core.data.layout cimport Layout, dense, fresh, fresh_like, fresh_strided, new_layout, on_cpu, strictly_row_major
 from claygrad.core.graph.modes cimport fills_new_memory
 from claygrad.native.rearrange cimport fill_with, may_be_channels_last, has_default_strides
 from claygrad.native.view cimport sizes_of
@@ -161,7 +161,7 @@ offer_composite_slots("new_empty_strided", _new_empty_strided)
 # --- the same in another dtype -------------------------------------------------------------------------------------
 cdef bint _in_place_already(object where, Tensor t):
     """Whether a device argument means the CPU, where the tensor is."""
-    if t.layout.storage.where.kind != CPU:
+    if not on_cpu(t.layout):
         return False
     if type(where) is str:
         return where == "cpu"
@@ -198,11 +198,11 @@ cdef object _to(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     if n < 1 or n + named < 2 or type(<object>args[0]) is not Tensor:
         return None
     t = <Tensor>args[0]
-    if t.layout.storage.where.kind != CPU:
+    if not on_cpu(t.layout):
         return None
     if n > 1 and isinstance(<object>args[1], Tensor):
         other = <Tensor>args[1]
-        if other.layout.storage.where.kind != CPU:
+        if not on_cpu(other.layout):
             return None
         kind, place, at, given = other.layout.dtype, NON_BLOCKING, 2, 1 << DEVICE | 1 << DTYPE
     elif n > 1 and type(<object>args[1]) is dtype:

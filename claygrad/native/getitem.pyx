@@ -9,10 +9,9 @@ from libc.stdint cimport int64_t
 from claygrad.core.user_warnings import warn
 from claygrad.core.dispatch.arguments cimport exact_int
 from claygrad.core.op cimport Op, find_op
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, I64, U8
 from claygrad.core.data.kernels cimport take_rows
-from claygrad.core.data.layout cimport Layout, check_dims, fresh, new_layout
+from claygrad.core.data.layout cimport Layout, check_dims, fresh, new_layout, on_cpu
 from claygrad.core.graph.node cimport Node
 from claygrad.core.data.storage cimport INTERCEPTED, unusual
 from claygrad.core.graph.intercept cimport applies, intercepting
@@ -303,7 +302,7 @@ cdef Tensor _rows(Tensor t, Tensor index):
     cdef Tensor result
     if at.dtype.code != I64 or not at.contiguous or not v.contiguous or v.ndim == 0 or at.ndim == 0:
         return None
-    if v.storage.where.kind != CPU or at.storage.where.kind != CPU or at.ndim + v.ndim > 64 or v.shape[0] == 0 or v.bits or at.bits:
+    if not on_cpu(v) or not on_cpu(at) or at.ndim + v.ndim > 64 or v.shape[0] == 0 or v.bits or at.bits:
         return None
     for i in range(at.ndim):
         shape[i] = at.shape[i]
@@ -427,7 +426,7 @@ cdef object _without_leading_ones(Tensor value):
 cdef int _assign(Tensor target, Tensor value) except -1:
     if target.layout.shape_tuple() == value.layout.shape_tuple():
         target.copy_(value)
-    elif value.layout.ndim == 0 and value.layout.storage.where.kind == CPU:
+    elif value.layout.ndim == 0 and on_cpu(value.layout):
         target.fill_(value)
     else:
         target.copy_(_without_leading_ones(value).expand(target.layout.shape_tuple()))

@@ -4,11 +4,10 @@ from cpython.object cimport PyObject
 from libc.math cimport pow, sqrt
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, dense
+from claygrad.core.data.layout cimport Layout, dense, on_cpu
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.observe cimport STEP, Event, announce, begin, finish, observing, wanted
 from claygrad.core.overrides cimport asking, is_odd
@@ -93,7 +92,7 @@ def gather(params, state, tuple keys, bint begun=True):
 cdef bint _same_order(Layout v, Layout like) noexcept:
     """Whether two layouts hold elements of one dtype and shape in the same order, without gaps."""
     cdef int i
-    if v.dtype is not like.dtype or v.ndim != like.ndim or v.storage.where.kind != CPU or v.bits:
+    if v.dtype is not like.dtype or v.ndim != like.ndim or not on_cpu(v) or v.bits:
         return False
     for i in range(v.ndim):
         if v.shape[i] != like.shape[i]:
@@ -118,7 +117,7 @@ cdef bint _counts(object x):
     if not isinstance(x, Tensor):
         return False
     cdef Layout v = (<Tensor>x).layout
-    return v.numel == 1 and (v.dtype.code == F32 or v.dtype.code == F64) and v.storage.where.kind == CPU and not v.bits
+    return v.numel == 1 and (v.dtype.code == F32 or v.dtype.code == F64) and on_cpu(v) and not v.bits
 
 
 cdef double _number(Tensor t) noexcept:
@@ -181,7 +180,7 @@ cdef class _Plan:
                 return False
             g = (<Tensor>grad).layout
             if not _same_order(g, v):
-                if not v.contiguous or g.dtype is not v.dtype or g.storage.where.kind != CPU:
+                if not v.contiguous or g.dtype is not v.dtype or not on_cpu(g):
                     return False
                 grad = grad.contiguous()
                 g = (<Tensor?>grad).layout

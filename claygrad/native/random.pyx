@@ -13,7 +13,8 @@ from claygrad.core.data.device cimport parse as parse_device
 from claygrad.core.data.dtype import prefix
 from claygrad.core.graph.inplace cimport check_writable, rebase, write_layout
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport SPARSE, Layout, bytes_of, dense, fresh, fresh_like, fresh_strided, is_broadcast
+from claygrad.core.data.layout cimport (Layout, SPARSE, bytes_of, dense, fresh, fresh_like, fresh_strided, is_broadcast,
+                                        on_accelerator, on_cpu)
 from claygrad.core.data.transfer cimport to_host
 from claygrad.core.graph.conj_view cimport resolved, write_lazy
 from claygrad.core.errors import no_elements
@@ -93,7 +94,7 @@ cdef class Generator:
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a {prefix()}.ByteTensor, but got {type(new_state).__name__}")
         cdef Layout v = (<Tensor>new_state).layout
-        if v.dtype.code != U8 or not v.contiguous or v.storage.where.kind != CPU:
+        if v.dtype.code != U8 or not v.contiguous or not on_cpu(v):
             raise TypeError(f"RNG state must be a {prefix()}.ByteTensor")
         if v.numel != STATE_BYTES:
             raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size "
@@ -175,9 +176,10 @@ def generators_in_use():
     return list(_generators.values())
 
 
-cdef Generator _pick_for(object generator, device where):
+cdef Generator _pick_for(object generator, Layout to):
     """The generator of a call that fills a tensor on an accelerator. Its numbers are made in main memory."""
     cdef Generator g
+    cdef device where = to.storage.where
     if generator is None:
         return generator_of(where)
     g = <Generator?>generator
@@ -380,7 +382,7 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
                            "memory location. Please clone() the tensor before performing the operation.")
     if record:
         node = record_inputs(op, slots)
-    if v.storage.where.kind == CPU:
+    if on_cpu(v):
         if g.where is not cpu:
             _refuse(g, cpu)
         v.storage.before_write()
@@ -390,10 +392,10 @@ def fill(Op op, Tensor t, int kind, generator, a=0, b=0, Tensor p=None):
             write_lazy(v, out)
         else:
             _fill(g, kind, v, a, b, None if p is None else resolved(p.layout))
-    elif v.storage.where.kind == ACCELERATOR:
+    elif on_accelerator(v):
         v.storage.before_write()
         out = _beside(v)
-        _fill(_pick_for(generator, v.storage.where), kind, out, a, b, None if p is None else to_host(resolved(p.layout)))
+        _fill(_pick_for(generator, v), kind, out, a, b, None if p is None else to_host(resolved(p.layout)))
         write_layout(v, out)
     elif v.bits & SPARSE:
         raise no_elements()
@@ -439,7 +441,7 @@ def filled(int kind, size, dict named, kind_of_number=None, a=0, b=1):
     cdef bint leaf = False
     if isinstance(size, Tensor):
         v = (<Tensor>size).layout
-        if not v.contiguous or v.storage.where.kind != CPU or v.dtype.category < CAT_FLOAT:
+        if not v.contiguous or not on_cpu(v) or v.dtype.category < CAT_FLOAT:
             if v.bits & SPARSE:
                 raise no_elements()
             return None
@@ -497,7 +499,7 @@ cdef Storage _block(Layout v):
 
 
 cdef bint _away(Tensor t):
-    return t.layout.storage.where.kind == ACCELERATOR
+    return on_accelerator(t.layout)
 
 
 cdef Tensor _hosted(Tensor t):
@@ -513,7 +515,7 @@ def sample(Tensor weights, int64_t count, Tensor draws or None, Tensor out, gene
     cdef Tensor aside
     if _away(out):
         aside = _hosted(out)
-        wrong = sample(_hosted(weights), count, _hosted(draws), aside, _pick_for(generator, out.layout.storage.where))
+        wrong = sample(_hosted(weights), count, _hosted(draws), aside, _pick_for(generator, out.layout))
         write_layout(out.layout, aside.layout)
         return wrong
     cdef Layout w = resolved(weights.layout)
@@ -546,7 +548,7 @@ def draw_each(str kind, Tensor out, Tensor a, Tensor b or None, generator):
     cdef Tensor aside
     if _away(out):
         aside = _hosted(out)
-        allowed = draw_each(kind, aside, _hosted(a), _hosted(b), _pick_for(generator, out.layout.storage.where))
+        allowed = draw_each(kind, aside, _hosted(a), _hosted(b), _pick_for(generator, out.layout))
         write_layout(out.layout, aside.layout)
         return allowed
     cdef list blocks = []

@@ -1,4 +1,5 @@
 from libc.stdint cimport int64_t
+from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.storage cimport Storage
 
@@ -34,6 +35,16 @@ cdef class Layout:
     cdef object array_with_base(self, object base)
     cdef object array_there(self)
     cdef object array(self)           # an array-module view on the bytes (numpy.ndarray on the CPU); with bits, a read-only copy
+
+# Where the bytes are. Native forms are entered with tensors on the CPU (Note [The ladder] in core/dispatch/call.pyx); these are for
+# functions that Python calls by another way.
+cdef inline bint on_cpu(Layout v) noexcept nogil:
+    return v.storage.where.kind == CPU
+
+
+cdef inline bint on_accelerator(Layout v) noexcept nogil:
+    return v.storage.where.kind == ACCELERATOR
+
 
 # The sizes of a shape before, along and after an axis.
 cdef struct Lines:
