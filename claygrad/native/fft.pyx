@@ -1,16 +1,15 @@
 """Native forms of the Fourier transforms; claygrad/ops/_fft.py has the definitions."""
-from cpython.object cimport PyObject
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.op cimport Op, fast_t
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
 from claygrad.core.data.kernels cimport find, isa
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, as_contiguous, new_layout
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "fft/fft.hpp" namespace "clay" nogil:
     enum FourierKind:
@@ -32,6 +31,13 @@ cdef extern from "fft/fft.hpp" namespace "clay" nogil:
 cdef enum:
     MAX_AXES = 32                           # axes
 
+cdef struct Complex:
+    Arg input, dim, scale, forward
+cdef struct FromReal:
+    Arg input, dim, scale, onesided
+cdef struct ToReal:
+    Arg input, dim, scale, last
+
 cdef struct Loops:
     fourier_prepare_fn prepare
     fourier_run_fn run
@@ -51,26 +57,21 @@ cdef void _look() noexcept:
     _of = isa()
 
 
-cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forward, int64_t last):
-    """Transform along the axes `dim`, of which the last may be real; None: does not apply."""
+cdef Layout _transform(Layout x, int kind, int64_t count, const int64_t* dim, int64_t scale, bint forward, int64_t last):
+    """Transform along `count` axes, of which the last may be real; None: does not apply."""
     cdef Fourier job
     cdef int64_t shape[MAX_AXES]
     cdef double points = 1
     cdef int i, code = x.dtype.code, axis
     cdef bint single = code == F32 or code == C64, done
-    cdef bint from_complex = kind == COMPLEX or kind == FROM_HALF
     cdef Layout out, work = None
-    if x.ndim > MAX_AXES or x.numel == 0 or type(dim) is not tuple:
-        return None
-    if code != (C64 if single else C128) if from_complex else code != (F32 if single else F64):
-        return None
-    job.kind, job.backward, job.ndim, job.axes = kind, not forward, x.ndim, <int>len(<tuple>dim)
+    job.kind, job.backward, job.ndim, job.axes = kind, not forward, x.ndim, <int>count
     if job.axes < 1 or job.axes > x.ndim or (kind == TO_WHOLE and job.axes > 1):
         return None
     for i in range(x.ndim):
         job.shape[i] = shape[i] = x.shape[i]
     for i in range(job.axes):
-        axis = (<tuple>dim)[i]
+        axis = <int>dim[i]
         if axis < 0 or axis >= x.ndim:
             return None
         job.axis[i] = axis
@@ -104,17 +105,16 @@ cdef Layout _transform(Layout x, int kind, object dim, object scale, bint forwar
     return out if done else None
 
 
-cdef Layout _c2c(Op op, PyObject** slots, Layout target):
-    return _transform((<Tensor>slots[0]).layout, COMPLEX, <object>slots[1], <object>slots[2], <object>slots[3], 0)
+cdef Layout _c2c(Op op, Complex* a):
+    return _transform(<Layout>a.input.layout, COMPLEX, a.dim.value, a.dim.ints, a.scale.value, a.forward.value, 0)
 
 
-cdef Layout _r2c(Op op, PyObject** slots, Layout target):
-    return _transform((<Tensor>slots[0]).layout, TO_HALF if <object>slots[3] else TO_WHOLE, <object>slots[1], <object>slots[2],
-                      True, 0)
+cdef Layout _r2c(Op op, FromReal* a):
+    return _transform(<Layout>a.input.layout, TO_HALF if a.onesided.value else TO_WHOLE, a.dim.value, a.dim.ints, a.scale.value, True, 0)
 
 
-cdef Layout _c2r(Op op, PyObject** slots, Layout target):
-    return _transform((<Tensor>slots[0]).layout, FROM_HALF, <object>slots[1], <object>slots[2], False, <object>slots[3])
+cdef Layout _c2r(Op op, ToReal* a):
+    return _transform(<Layout>a.input.layout, FROM_HALF, a.dim.value, a.dim.ints, a.scale.value, False, a.last.value)
 
 
 # --- along several axes at once, of a tensor without a history ----------------------------------------------------------------
@@ -146,7 +146,7 @@ cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint
     cdef int64_t d, n
     cdef int i, count, scale
     cdef bint seen[MAX_AXES]
-    cdef list axes = []
+    cdef int64_t axes[MAX_AXES]
     if x.ndim == 0 or x.ndim > MAX_AXES or x.numel == 0:
         return None
     if half and x.dtype.code != F32 and x.dtype.code != F64 or not (F32 <= x.dtype.code <= C128):
@@ -173,16 +173,16 @@ cdef Layout several(Layout x, object s, object dim, object norm, bint half, bint
         if seen[d]:
             return None
         seen[d] = True
-        axes.append(d)
+        axes[i] = d
         if s is not None:
             n = s[i]
             if n != -1:
                 shape[d] = n
         if shape[d] < 1:
             return None
-    return _transform(_sized(x, shape, not half), TO_HALF if half else COMPLEX, tuple(axes), scale, forward, 0)
+    return _transform(_sized(x, shape, not half), TO_HALF if half else COMPLEX, count, axes, scale, forward, 0)
 
 
-offer_slots("fft_c2c", <fast_t>_c2c)
-offer_slots("fft_r2c", <fast_t>_r2c)
-offer_slots("fft_c2r", <fast_t>_c2r)
+offer("fft_c2c", <form_t>_c2c, "input: complex strided nonempty 1-32d, dim: sizes")
+offer("fft_r2c", <form_t>_r2c, "input: float strided nonempty 1-32d, dim: sizes")
+offer("fft_c2r", <form_t>_c2r, "input: complex strided nonempty 1-32d, dim: sizes")

@@ -10,7 +10,7 @@
 #         cdef Layout g = <Layout>a.grad_output.layout
 # So a form has only geometry left, sizes that must fit each other, and the call of its kernel. It returns None where they do not fit.
 #
-# Tensors   dtype     float (float32, float64), int64, int32, bool, any; kernel: those for which the operation has a kernel;
+# Tensors   dtype     float (float32, float64), complex, int64, int32, bool, any; kernel: those for which the operation has a kernel;
 #                     same: the dtype of the first tensor that is not optional
 #           layout    contiguous if nothing is said; broadcast: or seen more than once, as the gradient of a sum is, and then copied;
 #                     copied: any, and copied if it is not contiguous; strided: any, as it is
@@ -38,7 +38,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.dtype cimport BF16, F16, F32, F64, I64
+from claygrad.core.data.dtype cimport BF16, F16, F32, F64
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.op cimport Op
 from claygrad.core.graph.modes cimport modes
@@ -122,12 +122,6 @@ cdef inline Layout reals_at(PyObject* slot):
     """The same for float32, float64, float16 or bfloat16."""
     cdef Layout v = layout_at(slot)
     return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == F16 or v.dtype.code == BF16) else None
-
-
-cdef inline Layout numbers_at(PyObject* slot):
-    """The same for int64."""
-    cdef Layout v = layout_at(slot)
-    return v if v is not None and v.dtype.code == I64 else None
 
 
 cdef inline bint int_at(object value, int64_t* into):
