@@ -1,16 +1,14 @@
 """Native forms of repeat, pad, pixel_shuffle and channel_shuffle. None: the declaration runs."""
-from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
-from claygrad.core.op cimport Op, fast_t
-from claygrad.core.data.dtype cimport F32, F64
+from claygrad.core.op cimport Op
+from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport Layout, channels_last, strictly_row_major, fresh, fresh_strided, as_contiguous, new_layout
-from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, has_default_strides, some
-from claygrad.native.view cimport sizes_of
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, has_default_strides
+from claygrad.core.dispatch.guard cimport MAX_INTS, Arg, form_t
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "copy/pad.hpp" namespace "clay" nogil:
     enum PadMode:
@@ -27,19 +25,34 @@ cdef extern from "copy/pad.hpp" namespace "clay" nogil:
 cdef enum:
     RELEASE = 262144                    # bytes above which the interpreter lock is released
 
+cdef PadMode* _MODES = [PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR]        # in the order of the words below
 
-cdef Layout _repeat(Op op, PyObject** slots, Layout target):
-    """repeat(input, repeats)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    cdef int64_t times[64]
-    cdef int64_t shape[64]
-    cdef int64_t wide[64]
-    cdef int64_t from_[64]
-    cdef int64_t to[64]
+cdef struct Repeat:
+    Arg input, repeats
+cdef struct ConstantPad:
+    Arg input, pad, value
+cdef struct Pad:
+    Arg input, pad, mode
+cdef struct PadBackward:
+    Arg grad_output, pad, mode, shape
+cdef struct PixelShuffle:
+    Arg input, upscale_factor
+cdef struct PixelUnshuffle:
+    Arg input, downscale_factor
+cdef struct ChannelShuffle:
+    Arg input, groups
+
+
+cdef Layout _repeat(Op op, Repeat* a):
+    cdef Layout x = <Layout>a.input.layout, out
+    cdef const int64_t* times = a.repeats.ints
+    cdef int64_t shape[MAX_INTS]
+    cdef int64_t wide[2 * MAX_INTS]
+    cdef int64_t from_[2 * MAX_INTS]
+    cdef int64_t to[2 * MAX_INTS]
     cdef int64_t item = x.dtype.itemsize
-    cdef object repeats = <object>slots[1]
-    cdef int i, k, n = sizes_of((repeats,) if type(repeats) is int else repeats, times)
-    if target is not None or n < x.ndim or n > 31 or x.numel == 0:
+    cdef int i, k, n = a.repeats.value
+    if n < x.ndim:
         return None
     for i in range(n):
         if times[i] < 0:
@@ -65,11 +78,11 @@ cdef Layout _repeat(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint _padding(Padding* p, int ndim, const int64_t* shape, object pads, PadMode mode, bint may_cut):
+cdef bint _padding(Padding* p, int ndim, const int64_t* shape, Arg* pads, PadMode mode, bint may_cut):
     """Read the pads of up to three last axes; False if a pad is invalid for its axis."""
-    cdef int64_t given[64]
+    cdef const int64_t* given = pads.ints
     cdef int64_t before, after, smallest, largest
-    cdef int i, k, count = sizes_of(pads, given)
+    cdef int i, k, count = pads.value
     if count < 2 or count % 2 or count > 6 or count // 2 > ndim:
         return False
     p.mode, p.outer = mode, 1
@@ -96,7 +109,7 @@ cdef void _padded_shape(const Padding* p, int ndim, const int64_t* shape, int64_
         out[i] = shape[i] if k < 0 else shape[i] + p.before[k] + p.after[k]
 
 
-cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
+cdef Layout _padded_channels_last(Layout x, Arg* pads, const void* value):
     """Constant padding of channels-last images along height and width; None if other axes are padded."""
     cdef Padding p
     cdef int64_t indices[3]
@@ -104,7 +117,7 @@ cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
     cdef int64_t strides[4]
     cdef int i
     cdef Layout out
-    if len(pads) > 4:
+    if pads.value > 4:
         return None
     indices[0], indices[1], indices[2] = x.shape[0], x.shape[2], x.shape[3]
     if not _padding(&p, 3, indices, pads, PAD_CONSTANT, True):
@@ -113,7 +126,7 @@ cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
         p.size[i], p.before[i], p.after[i] = p.size[i + 1], p.before[i + 1], p.after[i + 1]
     p.size[2], p.before[2], p.after[2] = x.shape[1], 0, 0
     shape[0], shape[1], shape[3] = x.shape[0], x.shape[1], x.shape[3] + p.before[1] + p.after[1]
-    shape[2] = x.shape[2] + (p.before[0] + p.after[0] if len(pads) == 4 else 0)
+    shape[2] = x.shape[2] + (p.before[0] + p.after[0] if pads.value == 4 else 0)
     strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
     out = fresh_strided(x.dtype, 4, shape, strides)
     with nogil:
@@ -121,19 +134,20 @@ cdef Layout _padded_channels_last(Layout x, object pads, const void* value):
     return out
 
 
-cdef bint _only_cut(object pads) except -1:
-    """Pad; the result keeps the order of the axes in memory."""
-    for n in pads:
-        if type(n) is not int or n > 0:
+cdef bint _only_cut(Arg* pads) noexcept:
+    """Whether no axis grows: then the result keeps the order of the axes in memory."""
+    cdef int i
+    for i in range(pads.value):
+        if pads.ints[i] > 0:
             return False
     return True
 
 
-cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
+cdef Layout _padded(Layout x, Arg* pads, PadMode mode, const void* value):
     cdef Padding p
     cdef int64_t shape[64]
     cdef Layout out
-    if not x.contiguous and type(pads) in (tuple, list):
+    if not x.contiguous:
         if strictly_row_major(x):
             x = as_contiguous(x)
         elif mode == PAD_CONSTANT and not _only_cut(pads):
@@ -156,22 +170,14 @@ cdef Layout _padded(Layout x, object pads, PadMode mode, const void* value):
     return out
 
 
-cdef Layout _constant_pad(Op op, PyObject** slots, Layout target):
-    """constant_pad_nd(input, pad, value)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
+cdef Layout _constant_pad(Op op, ConstantPad* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef double element[2]
-    if target is not None or not element_of(<object>slots[2], x.dtype, element):
-        return None
-    return _padded(x, <object>slots[1], PAD_CONSTANT, element)
+    return _padded(x, &a.pad, PAD_CONSTANT, element) if element_of(<object>a.value.given, x.dtype, element) else None
 
 
-cdef int _mode_of(object name) except -1:
-    return PAD_REFLECT if name == "reflect" else PAD_REPLICATE if name == "replicate" else PAD_CIRCULAR
-
-
-cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
+cdef Layout _nothing(Layout x, const int64_t* pads, int count):
     """Padding of an empty tensor."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
     cdef int64_t shape[64]
     cdef int i, k
     if count < 2 or count % 2 or count // 2 > x.ndim:
@@ -186,29 +192,21 @@ cdef Layout _nothing(PyObject** slots, const int64_t* pads, int count):
     return fresh(x.dtype, x.ndim, shape)
 
 
-cdef Layout _reflected(Op op, PyObject** slots, Layout target):
-    """_pad_enum(input, pad, mode)"""
-    cdef Layout x = some(slots[0])
-    cdef int64_t pads[64]
-    if x is None and target is None and <object>slots[2] == "circular":
-        return _nothing(slots, pads, sizes_of(<object>slots[1], pads))
-    if target is not None or x is None or x.dtype.category < 2:
-        return None
-    return _padded(x, <object>slots[1], <PadMode>_mode_of(<object>slots[2]), NULL)
+cdef Layout _reflected(Op op, Pad* a):
+    cdef Layout x = <Layout>a.input.layout
+    cdef PadMode mode = _MODES[a.mode.value]
+    if x.numel == 0:
+        return _nothing(x, a.pad.ints, a.pad.value) if mode == PAD_CIRCULAR else None
+    return _padded(x, &a.pad, mode, NULL) if x.dtype.category >= CAT_FLOAT else None
 
 
-cdef Layout _reflected_backward(Op op, PyObject** slots, Layout target):
-    """_pad_enum_backward(grad_output, pad, mode, shape)"""
-    cdef Layout g = some(slots[0]), out
+cdef Layout _reflected_backward(Op op, PadBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, out
     cdef Padding p
-    cdef int64_t shape[64]
+    cdef const int64_t* shape = a.shape.ints
     cdef int64_t padded[64]
     cdef int i
-    if target is not None or g is None or not has_default_strides(g) or g.dtype.code != F32 and g.dtype.code != F64:
-        return None
-    if sizes_of(<object>slots[3], shape) != g.ndim:
-        return None
-    if not _padding(&p, g.ndim, shape, <object>slots[1], <PadMode>_mode_of(<object>slots[2]), False):
+    if not has_default_strides(g) or a.shape.value != g.ndim or not _padding(&p, g.ndim, shape, &a.pad, _MODES[a.mode.value], False):
         return None
     _padded_shape(&p, g.ndim, shape, padded)
     for i in range(g.ndim):
@@ -227,19 +225,14 @@ cdef Layout _reflected_backward(Op op, PyObject** slots, Layout target):
 
 
 # --- channels and space ------------------------------------------------------------------------------------------
-cdef Layout _pixels(Op op, PyObject** slots, Layout target):
-    """pixel_shuffle(input, upscale_factor), pixel_unshuffle(input, downscale_factor)"""
-    cdef Layout x = some(slots[0]), out
+cdef Layout _pixels(Layout x, int64_t r, bint up):
+    cdef Layout out
     cdef int64_t shape[66]
     cdef int64_t strides[66]
-    cdef int64_t r, c, h, w
-    cdef int i, n
-    cdef bint up = op.info["kernel"] == "pixel_shuffle"
-    if target is not None or x is None or x.ndim < 3 or x.ndim > 32 or type(<object>slots[1]) is not int:
+    cdef int64_t c, h, w
+    cdef int i, n = x.ndim - 3
+    if not 0 < r < 0x8000:
         return None
-    if not 0 < <object>slots[1] < 0x8000:
-        return None
-    r, n = <object>slots[1], x.ndim - 3
     c, h, w = x.shape[n], x.shape[n + 1], x.shape[n + 2]
     for i in range(n):
         shape[i], strides[i] = x.shape[i], x.strides[i]
@@ -260,19 +253,21 @@ cdef Layout _pixels(Op op, PyObject** slots, Layout target):
     return in_format_of(_reshaped(out, x.ndim, shape), x)
 
 
-cdef Layout _channels(Op op, PyObject** slots, Layout target):
-    """channel_shuffle(input, groups)"""
-    cdef Layout x = some(slots[0])
+cdef Layout _pixel_shuffle(Op op, PixelShuffle* a):
+    return _pixels(<Layout>a.input.layout, a.upscale_factor.value, True)
+
+
+cdef Layout _pixel_unshuffle(Op op, PixelUnshuffle* a):
+    return _pixels(<Layout>a.input.layout, a.downscale_factor.value, False)
+
+
+cdef Layout _channels(Op op, ChannelShuffle* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef int64_t shape[66]
     cdef int64_t strides[66]
-    cdef int64_t groups
+    cdef int64_t groups = a.groups.value
     cdef int i
-    if target is not None or x is None or x.ndim < 3 or x.ndim > 32 or type(<object>slots[1]) is not int:
-        return None
-    if not 0 < <object>slots[1] <= x.shape[1]:
-        return None
-    groups = <object>slots[1]
-    if x.shape[1] % groups:
+    if not 0 < groups <= x.shape[1] or x.shape[1] % groups:
         return None
     shape[0], shape[1], shape[2] = x.shape[0], x.shape[1] // groups, groups
     strides[0], strides[1], strides[2] = x.strides[0], x.strides[1], x.strides[1] * (x.shape[1] // groups)
@@ -292,10 +287,11 @@ cdef Layout _reshaped(Layout v, int ndim, const int64_t* shape):
     return new_layout(v.storage, v.dtype, ndim, shape, strides, 0)
 
 
-offer_slots("repeat", <fast_t>_repeat)
-offer_slots("constant_pad", <fast_t>_constant_pad)
-offer_slots("bent_pad", <fast_t>_reflected)
-offer_slots("bent_back", <fast_t>_reflected_backward)
-offer_slots("pixel_shuffle", <fast_t>_pixels)
-offer_slots("pixel_unshuffle", <fast_t>_pixels)
-offer_slots("channel_shuffle", <fast_t>_channels)
+offer("repeat", <form_t>_repeat, "input: any strided nonempty 0-8d")
+offer("constant_pad", <form_t>_constant_pad, "input: any strided, pad: sizes")
+offer("reflect_pad", <form_t>_reflected, "input: any strided, pad: sizes, mode: reflect|replicate|circular")
+offer("reflect_pad_backward", <form_t>_reflected_backward,
+      "grad_output: float nonempty, pad shape: sizes, mode: reflect|replicate|circular")
+offer("pixel_shuffle", <form_t>_pixel_shuffle, "input: any strided nonempty 3-32d")
+offer("pixel_unshuffle", <form_t>_pixel_unshuffle, "input: any strided nonempty 3-32d")
+offer("channel_shuffle", <form_t>_channels, "input: any strided nonempty 3-32d")
