@@ -1,17 +1,16 @@
 """Native forms of flip, roll, rot90, tril, triu, diag_embed, and of the gradients of views. None: the declaration runs."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.op cimport Op, fast_t
+from claygrad.core.op cimport Op
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
-from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, new_layout, same_shape,
-                                        strictly_row_major)
-from claygrad.native.view cimport axis_of, narrowed, on_diagonal, sizes_of
+from claygrad.core.data.layout cimport (Layout, as_contiguous, axis_in, channels_last, fresh, fresh_like, fresh_strided, new_layout,
+                                        same_shape, strictly_row_major)
+from claygrad.native.view cimport narrowed, on_diagonal
 from claygrad.native.elementwise cimport fresh_run, is_permuted
-from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none, layout_of
+from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     void c_triangle "clay::triangle"(const void* x, void* out, int64_t count, int64_t rows, int64_t columns, int64_t diagonal,
@@ -23,6 +22,34 @@ cdef extern from "index/strided.hpp" namespace "clay" nogil:
 # Bytes above which the interpreter lock is released.
 cdef enum:
     RELEASE = 262144
+
+
+cdef struct Flip:
+    Arg input, dims
+cdef struct Rot90:
+    Arg input, k, dims
+cdef struct Roll:
+    Arg input, shifts, dims
+cdef struct SelectBackward:
+    Arg g, shape, dim, index
+cdef struct SliceBackward:
+    Arg g, shape, dim, start, end, step
+cdef struct DiagonalBackward:
+    Arg g, shape, offset, dim1, dim2
+cdef struct SelectScatter:
+    Arg input, src, dim, index
+cdef struct SliceScatter:
+    Arg input, src, dim, start, end, step
+cdef struct DiagonalScatter:
+    Arg input, src, offset, dim1, dim2
+cdef struct LayOver:
+    Arg input, src, own, size, stride, offset
+cdef struct DiagEmbed:
+    Arg input, offset, dim1, dim2
+cdef struct NamedCopy:
+    Arg input, name
+cdef struct Triangle:
+    Arg target, input, diagonal
 
 
 cdef bint has_default_strides(Layout v) noexcept:
@@ -110,12 +137,12 @@ cdef int _move(const char* source, const int64_t* from_, Layout out, const int64
     return 0
 
 
-cdef inline bint _axes(object dims, int ndim, unsigned long long* selected) except -1:
+cdef inline bint _axes(Arg* dims, int ndim, unsigned long long* selected) noexcept:
     """Axes as bits; False if they are not all different ones."""
-    cdef int d
+    cdef int d, i
     selected[0] = 0
-    for x in ((dims,) if type(dims) is int else dims):
-        d = axis_of(x, ndim)
+    for i in range(dims.value):
+        d = axis_in(dims.ints[i], ndim)
         if d < 0 or selected[0] >> d & 1:
             return False
         selected[0] |= 1ULL << d
@@ -136,28 +163,25 @@ cdef Layout _flipped(Layout x, unsigned long long selected):
     return out
 
 
-cdef Layout _flip(Op op, PyObject** slots, Layout target):
-    """flip(input, dims)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
+cdef Layout _flip(Op op, Flip* a):
+    cdef Layout x = <Layout>a.input.layout
     cdef unsigned long long selected = 0
-    if target is not None or not has_default_strides(x) and not strictly_row_major(x) and not is_permuted(x):
+    if not has_default_strides(x) and not strictly_row_major(x) and not is_permuted(x):
         return None
-    return _flipped(x, selected) if _axes(<object>slots[1], x.ndim, &selected) else None
+    return _flipped(x, selected) if _axes(&a.dims, x.ndim, &selected) else None
 
 
-cdef Layout _rot90(Op op, PyObject** slots, Layout target):
-    """rot90(input, k, dims)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    cdef int64_t dims[64]
+cdef Layout _rot90(Op op, Rot90* args):
+    cdef Layout x = <Layout>args.input.layout, out
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i, k, a, b
-    if target is not None or not has_default_strides(x) or type(<object>slots[1]) is not int or sizes_of(<object>slots[2], dims) != 2:
+    if not has_default_strides(x) or args.dims.value != 2:
         return None
-    a, b = axis_of(dims[0], x.ndim), axis_of(dims[1], x.ndim)
+    a, b = axis_in(args.dims.ints[0], x.ndim), axis_in(args.dims.ints[1], x.ndim)
     if a < 0 or b < 0 or a == b:
         return None
-    k = <object>slots[1] % 4
+    k = args.k.value & 3
     out = _flipped(x, 0 if k == 0 else 1ULL << b if k == 1 else 1ULL << a | 1ULL << b if k == 2 else 1ULL << a)
     if k % 2 == 0:
         return out
@@ -180,49 +204,40 @@ cdef bint may_be_channels_last(Layout v) noexcept:
     return v.strides[0] > v.strides[2]
 
 
-cdef Layout _roll(Op op, PyObject** slots, Layout target):
-    """roll(input, shifts, dims): every shifted axis is cut in two, and the parts are exchanged."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out, flat, into
-    cdef object shifts = <object>slots[1], dims = <object>slots[2]
-    cdef int64_t by[64]
+cdef Layout _roll(Op op, Roll* a):
+    """Every shifted axis is cut in two, and the parts are exchanged."""
+    cdef Layout x = <Layout>a.input.layout, out, flat, into
+    cdef int64_t* by = a.shifts.ints
+    cdef const int64_t* dims = a.dims.ints
     cdef int64_t shape[64]
     cdef int64_t whole[1]
     cdef int64_t from_, to
-    cdef int axes[64]
+    cdef int axes[4]
     cdef unsigned long long seen = 0
-    cdef int i, k, n, part
-    if target is not None:
+    cdef int i, k, n = a.shifts.value, part
+    if n < 1 or n > 4 or a.dims.value != n and (n != 1 or a.dims.value):
         return None
-    shifts = (shifts,) if type(shifts) is int else shifts
-    dims = (dims,) if type(dims) is int else dims
-    n = sizes_of(shifts, by)
-    if n < 1 or n > 4:
-        return None
-    if not x.contiguous and len(dims) and may_be_channels_last(x):
-        if not channels_last(x) or len(dims) != n:
+    if not x.contiguous and a.dims.value and may_be_channels_last(x):
+        if not channels_last(x):
             return None
         for i in range(n):                         # after a roll of all elements the result is contiguous
-            k = axis_of(dims[i], x.ndim)
+            k = axis_in(dims[i], x.ndim)
             if k < 0 or by[i] % x.shape[k] == 0:
                 return None
         out = into = fresh_run(x, x.dtype)
     else:
         out = into = fresh_like(x)
-    if len(dims) == 0:
-        if n != 1:
-            return None
+    if a.dims.value == 0:
         x = as_contiguous(x)
         whole[0] = x.numel
         flat = new_layout(x.storage, x.dtype, 1, whole, &STEP, x.offset)
         into = new_layout(out.storage, out.dtype, 1, whole, &STEP, 0)
         axes[0] = 0
-    elif len(dims) != n:
-        return None
     else:
         flat = x
-    if len(dims) and x.numel:
+    if a.dims.value and x.numel:
         for i in range(n):
-            axes[i] = axis_of(dims[i], x.ndim)
+            axes[i] = axis_in(dims[i], x.ndim)
             if axes[i] < 0 or seen >> axes[i] & 1:
                 return None
             seen |= 1ULL << axes[i]
@@ -256,16 +271,13 @@ cdef Layout _zeros(Layout like, int ndim, const int64_t* shape):
     return out
 
 
-cdef Layout _zeros_of(Layout like, object shape):
-    """Zeros of a shape given as a tuple; None if it is not such."""
-    cdef int64_t sizes[64]
-    cdef int i, n = sizes_of(shape, sizes)
-    if n < 0:
-        return None
-    for i in range(n):
-        if sizes[i] < 0:
+cdef Layout _zeros_of(Layout like, Arg* shape):
+    """Zeros of a shape; None if a size is negative."""
+    cdef int i
+    for i in range(shape.value):
+        if shape.ints[i] < 0:
             return None
-    return _zeros(like, n, sizes)
+    return _zeros(like, <int>shape.value, shape.ints)
 
 
 cdef Layout _with(Layout out, Layout part, Layout src):
@@ -276,104 +288,84 @@ cdef Layout _with(Layout out, Layout part, Layout src):
     return out
 
 
-cdef Layout _part(Layout v, PyObject** at, int kind):
-    """The view that select, slice or diagonal arguments describe; None if an argument is unusual."""
+cdef Layout _selected(Layout v, Arg* dim, Arg* index):
+    """The view of select; None if an argument is out of range."""
     cdef Layout part
     cdef int64_t shape[64]
     cdef int64_t strides[64]
-    cdef int64_t numbers[3]
-    cdef int64_t n
-    cdef int i, a, b
-    for i in range(3 if kind == SLICE else 1):
-        numbers[i] = 0
-        value = <object>at[i if kind == DIAGONAL else i + 1]
-        if value is None and kind == SLICE and i < 2:
-            continue
-        if type(value) is not int or not -0x40000000 < value < 0x40000000:
-            return None
-        numbers[i] = value
-    if kind == DIAGONAL:
-        a, b = axis_of(<object>at[1], v.ndim), axis_of(<object>at[2], v.ndim)
-        return None if a < 0 or b < 0 or a == b else on_diagonal(v, numbers[0], a, b)
-    a = axis_of(<object>at[0], v.ndim)
-    if a < 0:
+    cdef int64_t at = index.value
+    cdef int i, a = axis_in(dim.value, v.ndim)
+    if a < 0 or at < -v.shape[a] or at >= v.shape[a]:
         return None
-    n = v.shape[a]
-    if kind == SLICE:
-        if numbers[2] <= 0:
-            return None
-        if <object>at[2] is None:
-            numbers[1] = n
-        for i in range(2):
-            numbers[i] = max(numbers[i] + n, 0) if numbers[i] < 0 else min(numbers[i], n)
-        return narrowed(v, a, numbers[0], max(0, (numbers[1] - numbers[0] + numbers[2] - 1) // numbers[2]), numbers[2])
-    if numbers[0] < -n or numbers[0] >= n:
-        return None
-    part = narrowed(v, a, numbers[0] + n if numbers[0] < 0 else numbers[0], 1, 1)
+    part = narrowed(v, a, at + v.shape[a] if at < 0 else at, 1, 1)
     for i in range(v.ndim - 1):
         shape[i], strides[i] = part.shape[i if i < a else i + 1], part.strides[i if i < a else i + 1]
     return new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, part.offset)
 
 
-cdef enum:
-    SELECT = 0
-    SLICE = 1
-    DIAGONAL = 2
-
-
-cdef Layout _select_backward(Op op, PyObject** slots, Layout target):
-    """select_backward(g, shape, dim, index)"""
-    cdef Layout g = (<Tensor><object>slots[0]).layout, out = _zeros_of(g, <object>slots[1])
-    return None if target is not None or out is None else _with(out, _part(out, slots + 2, SELECT), g)
-
-
-cdef Layout _slice_backward(Op op, PyObject** slots, Layout target):
-    """slice_backward(g, shape, dim, start, end, step)"""
-    cdef Layout g = (<Tensor><object>slots[0]).layout, out = _zeros_of(g, <object>slots[1])
-    return None if target is not None or out is None else _with(out, _part(out, slots + 2, SLICE), g)
-
-
-cdef Layout _diagonal_backward(Op op, PyObject** slots, Layout target):
-    """diagonal_backward(g, shape, offset, dim1, dim2)"""
-    cdef Layout g = (<Tensor><object>slots[0]).layout, out = _zeros_of(g, <object>slots[1])
-    return None if target is not None or out is None else _with(out, _part(out, slots + 2, DIAGONAL), g)
-
-
-cdef Layout _scattered(PyObject** slots, Layout target, int kind):
-    """select_scatter and the like: a copy of slots[0] with slots[1] in the view that the other arguments describe."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    if target is not None or not has_default_strides(x):
+cdef Layout _sliced(Layout v, Arg* dim, Arg* start, Arg* end, Arg* step):
+    cdef int a = axis_in(dim.value, v.ndim)
+    cdef int64_t n, from_, to
+    if a < 0 or step.value <= 0:
         return None
-    out = copied(x)
-    return _with(out, _part(out, slots + 2, kind), (<Tensor><object>slots[1]).layout)
+    n = v.shape[a]
+    from_, to = 0 if is_none(start) else start.value, n if is_none(end) else end.value
+    from_ = max(from_ + n, 0) if from_ < 0 else min(from_, n)
+    to = max(to + n, 0) if to < 0 else min(to, n)
+    return narrowed(v, a, from_, max(0, (to - from_ + step.value - 1) // step.value), step.value)
 
 
-cdef Layout _select_scatter(Op op, PyObject** slots, Layout target):
-    return _scattered(slots, target, SELECT)
+cdef Layout _diagonal(Layout v, Arg* offset, Arg* dim1, Arg* dim2):
+    cdef int a = axis_in(dim1.value, v.ndim), b = axis_in(dim2.value, v.ndim)
+    return None if a < 0 or b < 0 or a == b else on_diagonal(v, offset.value, a, b)
 
 
-cdef Layout _slice_scatter(Op op, PyObject** slots, Layout target):
-    return _scattered(slots, target, SLICE)
+cdef Layout _select_backward(Op op, SelectBackward* a):
+    cdef Layout out = _zeros_of(<Layout>a.g.layout, &a.shape)
+    return None if out is None else _with(out, _selected(out, &a.dim, &a.index), <Layout>a.g.layout)
 
 
-cdef Layout _diagonal_scatter(Op op, PyObject** slots, Layout target):
-    return _scattered(slots, target, DIAGONAL)
+cdef Layout _slice_backward(Op op, SliceBackward* a):
+    cdef Layout out = _zeros_of(<Layout>a.g.layout, &a.shape)
+    return None if out is None else _with(out, _sliced(out, &a.dim, &a.start, &a.end, &a.step), <Layout>a.g.layout)
 
 
-cdef Layout _lay_over(Op op, PyObject** slots, Layout target):
-    """lay_over(input, src, own, size, stride, offset) if no two elements of src overlap."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int64_t reach, offset, near
-    cdef int i, k, n = sizes_of(<object>slots[3], shape)
-    if target is not None or not has_default_strides(x) or n < 0 or n > 8 or sizes_of(<object>slots[4], strides) != n:
+cdef Layout _diagonal_backward(Op op, DiagonalBackward* a):
+    cdef Layout out = _zeros_of(<Layout>a.g.layout, &a.shape)
+    return None if out is None else _with(out, _diagonal(out, &a.offset, &a.dim1, &a.dim2), <Layout>a.g.layout)
+
+
+cdef Layout _select_scatter(Op op, SelectScatter* a):
+    cdef Layout out = _whole_copy(<Layout>a.input.layout)
+    return None if out is None else _with(out, _selected(out, &a.dim, &a.index), <Layout>a.src.layout)
+
+
+cdef Layout _slice_scatter(Op op, SliceScatter* a):
+    cdef Layout out = _whole_copy(<Layout>a.input.layout)
+    return None if out is None else _with(out, _sliced(out, &a.dim, &a.start, &a.end, &a.step), <Layout>a.src.layout)
+
+
+cdef Layout _diagonal_scatter(Op op, DiagonalScatter* a):
+    cdef Layout out = _whole_copy(<Layout>a.input.layout)
+    return None if out is None else _with(out, _diagonal(out, &a.offset, &a.dim1, &a.dim2), <Layout>a.src.layout)
+
+
+cdef Layout _whole_copy(Layout x):
+    return copied(x) if has_default_strides(x) else None
+
+
+cdef Layout _lay_over(Op op, LayOver* a):
+    """If no two elements of src overlap."""
+    cdef Layout x = <Layout>a.input.layout, out
+    cdef const int64_t* shape = a.size.ints
+    cdef const int64_t* strides = a.stride.ints
+    cdef int64_t reach = a.offset.value, near
+    cdef int i, k, n = a.size.value
+    if not has_default_strides(x) or a.stride.value != n or a.own.value != x.ndim or not 0 <= reach < x.numel:
         return None
-    if <object>slots[2] != x.stride_tuple() or type(<object>slots[5]) is not int:
-        return None
-    if not 0 <= <object>slots[5] < x.numel:
-        return None
-    offset = reach = <object>slots[5]
+    for i in range(x.ndim):
+        if a.own.ints[i] != x.strides[i]:
+            return None
     for i in range(n):
         if shape[i] < 1 or strides[i] < 0:
             return None
@@ -387,20 +379,16 @@ cdef Layout _lay_over(Op op, PyObject** slots, Layout target):
     if reach >= x.numel:
         return None
     out = copied(x)
-    return _with(out, new_layout(out.storage, out.dtype, n, shape, strides, offset), (<Tensor><object>slots[1]).layout)
+    return _with(out, new_layout(out.storage, out.dtype, n, shape, strides, a.offset.value), <Layout>a.src.layout)
 
 
-cdef Layout _diag_embed(Op op, PyObject** slots, Layout target):
-    """diag_embed(input, offset, dim1, dim2)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+cdef Layout _diag_embed(Op op, DiagEmbed* args):
+    cdef Layout x = <Layout>args.input.layout, out
     cdef int64_t shape[64]
-    cdef int64_t n, offset
-    cdef int i, k = 0, a = axis_of(<object>slots[2], x.ndim + 1), b = axis_of(<object>slots[3], x.ndim + 1)
-    if target is not None or x.ndim == 0 or x.ndim > 62 or a < 0 or b < 0 or a == b:
+    cdef int64_t n, offset = args.offset.value
+    cdef int i, k = 0, a = axis_in(args.dim1.value, x.ndim + 1), b = axis_in(args.dim2.value, x.ndim + 1)
+    if a < 0 or b < 0 or a == b:
         return None
-    if type(<object>slots[1]) is not int or not -0x40000000 < <object>slots[1] < 0x40000000:
-        return None
-    offset = <object>slots[1]
     n = x.shape[x.ndim - 1] + abs(offset)
     for i in range(x.ndim + 1):
         if i == a or i == b:
@@ -412,34 +400,19 @@ cdef Layout _diag_embed(Op op, PyObject** slots, Layout target):
     return _with(out, on_diagonal(out, offset, a, b), x)
 
 
-cdef Layout _diagonal_copy(Op op, PyObject** slots, Layout target):
-    """diagonal_copy(input, offset) of a matrix"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
-    if target is not None or x.ndim != 2:
-        return None
-    if type(<object>slots[1]) is not int or not -0x40000000 < <object>slots[1] < 0x40000000:
-        return None
-    return copied(on_diagonal(x, <object>slots[1], 0, 1))
+cdef Layout _diagonal_copy(Op op, DiagEmbed* a):
+    return copied(on_diagonal(<Layout>a.input.layout, a.offset.value, 0, 1))
 
 
-cdef Layout _named_copy(Op op, PyObject** slots, Layout target):
-    """named_copy(input, name)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
-    return None if target is not None else copied(x)
+cdef Layout _named_copy(Op op, NamedCopy* a):
+    return copied(<Layout>a.input.layout)
 
 
-cdef Layout _triangle(Op op, PyObject** slots, Layout target):
-    """tril(input, diagonal), triu(input, diagonal)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
-    cdef int64_t rows, columns, limit, diagonal
+cdef Layout _triangle(Op op, Triangle* a):
+    cdef Layout x = <Layout>a.input.layout, out = fresh_like(x), target = layout_of(&a.target)
+    cdef int64_t rows = x.shape[x.ndim - 2], columns = x.shape[x.ndim - 1]
+    cdef int64_t diagonal = max(-rows - columns, min(rows + columns, a.diagonal.value))
     cdef bint upper = op.info["kernel"] == "triu"
-    if x.ndim < 2 or x.numel == 0 or type(<object>slots[1]) is not int:
-        return None
-    rows, columns = x.shape[x.ndim - 2], x.shape[x.ndim - 1]
-    limit = rows + columns
-    diagonal = max(-limit, min(limit, <object>slots[1]))
-    out = fresh_like(x)
-    x = as_contiguous(x)
     if x.numel * x.dtype.itemsize > RELEASE:
         with nogil:
             c_triangle(x.data(), out.data(), x.numel // (rows * columns), rows, columns, diagonal, upper, x.dtype.itemsize)
@@ -451,18 +424,18 @@ cdef Layout _triangle(Op op, PyObject** slots, Layout target):
     return out
 
 
-offer_slots("flip", <fast_t>_flip)
-offer_slots("rot90", <fast_t>_rot90)
-offer_slots("roll", <fast_t>_roll)
-offer_slots("select_backward", <fast_t>_select_backward)
-offer_slots("slice_backward", <fast_t>_slice_backward)
-offer_slots("diagonal_backward", <fast_t>_diagonal_backward)
-offer_slots("select_scatter", <fast_t>_select_scatter)
-offer_slots("slice_scatter", <fast_t>_slice_scatter)
-offer_slots("diagonal_scatter", <fast_t>_diagonal_scatter)
-offer_slots("lay_over", <fast_t>_lay_over)
-offer_slots("diag_embed", <fast_t>_diag_embed)
-offer_slots("diagonal_copy", <fast_t>_diagonal_copy)
-offer_slots("named_copy", <fast_t>_named_copy)
-offer_slots("triu", <fast_t>_triangle)
-offer_slots("tril", <fast_t>_triangle)
+offer("flip", <form_t>_flip, "input: any strided")
+offer("rot90", <form_t>_rot90, "input: any strided, dims: sizes")
+offer("roll", <form_t>_roll, "input: any strided")
+offer("select_backward", <form_t>_select_backward, "g: any strided, shape: sizes")
+offer("slice_backward", <form_t>_slice_backward, "g: any strided, shape: sizes")
+offer("diagonal_backward", <form_t>_diagonal_backward, "g: any strided, shape: sizes")
+offer("select_scatter", <form_t>_select_scatter, "input: any strided, src: same strided")
+offer("slice_scatter", <form_t>_slice_scatter, "input: any strided, src: same strided")
+offer("diagonal_scatter", <form_t>_diagonal_scatter, "input: any strided, src: same strided")
+offer("lay_over", <form_t>_lay_over, "input: any strided, src: same strided, own size stride: sizes")
+offer("diag_embed", <form_t>_diag_embed, "input: any strided 1-62d")
+offer("diagonal_copy", <form_t>_diagonal_copy, "input: any strided 2d")
+offer("named_copy", <form_t>_named_copy, "input: any strided")
+offer("triu", <form_t>_triangle, "target, input: any copied nonempty 2d+")
+offer("tril", <form_t>_triangle, "target, input: any copied nonempty 2d+")
