@@ -5,13 +5,29 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.dispatch.call cimport call_view, run, run_all as _run
 from claygrad.core.op cimport Op, find_op
-from claygrad.core.data.layout cimport Layout, fresh, same_shape
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, numbers_at, recording, tuple_of, vector_or_none
+from claygrad.core.data.layout cimport Layout, axis_in, fresh, same_shape
+from claygrad.core.dispatch.guard cimport Arg, floats_at, form_t, ints_at, is_none, recording, tuple_of, vector_of
 from claygrad.core.tensor cimport Tensor, new_tensor
-from claygrad.core.dispatch.registry cimport offer_composite_slots
+from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
 
 cdef enum:
     FEW = 16384              # elements up to which the fused form is faster
+
+
+cdef struct NllLoss:
+    Arg input, target, weight, size_average, ignore_index, reduce, reduction
+cdef struct CrossEntropy:
+    Arg input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing
+cdef struct MultiMargin:
+    Arg input, target, p, margin, weight, size_average, reduce, reduction
+cdef struct Multilabel:
+    Arg input, target, size_average, reduce, reduction
+cdef struct EmbeddingBag:
+    Arg input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+cdef struct Cdist:
+    Arg x1, x2, p, compute_mode
+cdef struct Cosine:
+    Arg x1, x2, dim, eps
 
 
 cdef inline bint _named(object reduction):
@@ -47,52 +63,38 @@ cdef object _loss(Op op, PyObject** slots):
     return run(<Op>op.parts[0], parts)
 
 
-cdef object _nll(Op op, PyObject** slots):
-    """(input, target, weight, size_average, ignore_index, reduce, reduction) of examples"""
-    cdef Layout x = floats_at(slots[0]), target = numbers_at(slots[1])
+cdef object _nll(Op op, NllLoss* a):
+    """Of examples."""
+    cdef Layout x = <Layout>a.input.layout, target = <Layout>a.target.layout
     cdef int i
-    if x is None or target is None or x.ndim < 2 or target.ndim != x.ndim - 1 or x.shape[0] != target.shape[0]:
-        return None
-    if <object>slots[3] is not None or <object>slots[5] is not None or not _named(<object>slots[6]):
-        return None
-    if not vector_or_none(slots[2], x, x.shape[1]):
+    if target.ndim != x.ndim - 1 or x.shape[0] != target.shape[0] or not vector_of(&a.weight, x.shape[1]):
         return None
     for i in range(2, x.ndim):
         if target.shape[i - 1] != x.shape[i]:
             return None
-    return _run(op.parts[0], [<object>slots[0], <object>slots[1], <object>slots[2], <object>slots[6], <object>slots[4]])
+    return _run(op.parts[0], [<object>a.input.given, <object>a.target.given, <object>a.weight.given, <object>a.reduction.given,
+                              <object>a.ignore_index.given])
 
 
-cdef object _cross_entropy(Op op, PyObject** slots):
-    """(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing) of rows"""
-    cdef Layout x = floats_at(slots[0]), target = numbers_at(slots[1])
-    if x is None or target is None or x.ndim != 2 or target.ndim != 1 or x.shape[0] != target.shape[0] or x.shape[1] < 1:
+cdef object _cross_entropy(Op op, CrossEntropy* a):
+    """Of rows."""
+    cdef Layout x = <Layout>a.input.layout
+    if x.shape[0] != (<Layout>a.target.layout).shape[0] or x.shape[1] < 1 or a.label_smoothing.real != 0:
         return None
-    if <object>slots[2] is not None or <object>slots[3] is not None or <object>slots[5] is not None or not _named(<object>slots[6]):
-        return None
-    if <object>slots[7] != 0:
-        return None
-    return (<tuple>_run(op.parts[0], [<object>slots[0], <object>slots[1], <object>slots[6], <object>slots[4]]))[0]
+    return (<tuple>_run(op.parts[0], [<object>a.input.given, <object>a.target.given, <object>a.reduction.given,
+                                      <object>a.ignore_index.given]))[0]
 
 
-cdef object _multi_margin(Op op, PyObject** slots):
-    """(input, target, p, margin, weight, size_average, reduce, reduction)"""
-    cdef Layout x = floats_at(slots[0])
-    p = <object>slots[2]
-    if x is None or x.numel == 0 or numbers_at(slots[1]) is None or p != 1 and p != 2 or type(p) is not int:
+cdef object _multi_margin(Op op, MultiMargin* a):
+    cdef Layout x = <Layout>a.input.layout
+    if a.p.value != 1 and a.p.value != 2 or not vector_of(&a.weight, x.shape[x.ndim - 1] if x.ndim else 1):
         return None
-    if <object>slots[5] is not None or <object>slots[6] is not None or not _named(<object>slots[7]):
-        return None
-    if not vector_or_none(slots[4], x, x.shape[x.ndim - 1] if x.ndim else 1):
-        return None
-    return _run(op.parts[0], [<object>slots[0], <object>slots[1], p, <object>slots[3], <object>slots[4], <object>slots[7]])
+    return _run(op.parts[0], [<object>a.input.given, <object>a.target.given, <object>a.p.given, <object>a.margin.given,
+                              <object>a.weight.given, <object>a.reduction.given])
 
 
-cdef object _multilabel(Op op, PyObject** slots):
-    """(input, target, size_average, reduce, reduction)"""
-    if floats_at(slots[0]) is None or numbers_at(slots[1]) is None or <object>slots[2] is not None or <object>slots[3] is not None:
-        return None
-    return _run(op.parts[0], [<object>slots[0], <object>slots[1], <object>slots[4]]) if _named(<object>slots[4]) else None
+cdef object _multilabel(Op op, Multilabel* a):
+    return _run(op.parts[0], [<object>a.input.given, <object>a.target.given, <object>a.reduction.given])
 
 
 # --- bags ------------------------------------------------------------------------------------------------------------------------
@@ -104,28 +106,19 @@ cdef object _line(object x, int64_t n):
     return call_view(find_op("view"), slots)
 
 
-cdef object _embedding_bag(Op op, PyObject** slots):
-    """(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-    padding_idx)"""
-    cdef Layout index = numbers_at(slots[0]), table = floats_at(slots[1]), starts, samples
-    cdef int64_t padding = -1, i
-    cdef object mode = <object>slots[6], entries = <object>slots[0], offsets = <object>slots[2], weights = <object>slots[8]
-    cdef object last = <object>slots[9]
-    if index is None or table is None or table.ndim != 2 or table.numel == 0:
+cdef object _embedding_bag(Op op, EmbeddingBag* a):
+    cdef Layout index = <Layout>a.input.layout, starts
+    cdef int64_t rows = (<Layout>a.weight.layout).shape[0], padding = -1, i
+    cdef object entries = <object>a.input.given, offsets = <object>a.offsets.given, weights = <object>a.per_sample_weights.given
+    cdef object last = <object>a.include_last_offset.given
+    if a.mode.value == 2 and a.scale_grad_by_freq.value:
         return None
-    if <object>slots[3] is not None or <object>slots[7] is not False:
-        return None
-    mode = 0 if mode == "sum" else 1 if mode == "mean" else 2 if mode == "max" else -1
-    if mode < 0 or mode == 2 and <object>slots[5] is not False:
-        return None
-    if <object>slots[10] is not None:
-        if not int_at(<object>slots[10], &padding) or not -table.shape[0] <= padding < table.shape[0]:
+    if not is_none(&a.padding_idx):
+        if not -rows <= a.padding_idx.value < rows:
             return None
-        padding = padding + table.shape[0] if padding < 0 else padding
-    if weights is not None:
-        samples = floats_at(slots[8])
-        if mode != 0 or samples is None or not same_shape(samples, index):
-            return None
+        padding = a.padding_idx.value + rows if a.padding_idx.value < 0 else a.padding_idx.value
+    if weights is not None and (a.mode.value != 0 or not same_shape(<Layout>a.per_sample_weights.layout, index)):
+        return None
     if index.ndim == 2:
         if offsets is not None or index.numel == 0:
             return None
@@ -134,9 +127,10 @@ cdef object _embedding_bag(Op op, PyObject** slots):
             (<int64_t*>starts.data())[i] = i * index.shape[1]
         offsets, last, entries = new_tensor(starts), False, _line(entries, index.numel)
         weights = None if weights is None else _line(weights, index.numel)
-    elif index.ndim != 1 or numbers_at(slots[2]) is None or (<Tensor>slots[2]).layout.ndim != 1:
+    elif offsets is None:
         return None
-    return (<tuple>_run(op.parts[0], [<object>slots[1], entries, offsets, mode, weights, last, padding, <object>slots[5], False]))[0]
+    return (<tuple>_run(op.parts[0], [<object>a.weight.given, entries, offsets, a.mode.value, weights, last, padding,
+                                      <object>a.scale_grad_by_freq.given, False]))[0]
 
 
 # --- sliding blocks --------------------------------------------------------------------------------------------------------------
@@ -155,33 +149,25 @@ cdef object _blocks(Op op, PyObject** slots):
 
 
 # --- distances ---------------------------------------------------------------------------------------------------------------------
-cdef object _cdist(Op op, PyObject** slots):
-    """cdist(x1, x2, p, compute_mode) without matrix products"""
-    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1])
-    cdef int64_t m, n
-    p, mode = <object>slots[2], <object>slots[3]
-    if x is None or y is None or x.dtype is not y.dtype or x.ndim < 2 or y.ndim < 2 or x.shape[x.ndim - 1] != y.shape[y.ndim - 1]:
+cdef object _cdist(Op op, Cdist* a):
+    """Without matrix products."""
+    cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout
+    if x.shape[x.ndim - 1] != y.shape[y.ndim - 1] or not a.p.real >= 0:
         return None
-    if type(p) is not float and type(p) is not int or not p >= 0 or type(mode) is not str:
+    if a.compute_mode.value == 2 and a.p.real == 2 or (a.compute_mode.value == 0 and a.p.real == 2
+                                                       and (x.shape[x.ndim - 2] > 25 or y.shape[y.ndim - 2] > 25)):
         return None
-    m, n = x.shape[x.ndim - 2], y.shape[y.ndim - 2]
-    if mode == "use_mm_for_euclid_dist_if_necessary":
-        if p == 2 and (m > 25 or n > 25):
-            return None
-    elif mode != "donot_use_mm_for_euclid_dist" and (mode != "use_mm_for_euclid_dist" or p == 2):
-        return None
-    return _run(op.parts[0], [<object>slots[0], <object>slots[1], p])
+    return _run(op.parts[0], [<object>a.x1.given, <object>a.x2.given, <object>a.p.given])
 
 
-cdef object _cosine(Op op, PyObject** slots):
-    """cosine_similarity(x1, x2, dim, eps) of few elements, where nothing is recorded"""
-    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1])
-    cdef int64_t dim
-    if x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y) or not 0 < x.numel <= FEW or x.ndim > 16:
+cdef object _cosine(Op op, Cosine* a):
+    """Of few elements, where nothing is recorded."""
+    cdef Layout x = <Layout>a.x1.layout
+    if not same_shape(x, <Layout>a.x2.layout) or x.numel > FEW or axis_in(a.dim.value, x.ndim) < 0:
         return None
-    if not int_at(<object>slots[2], &dim) or not -x.ndim <= dim < x.ndim or type(<object>slots[3]) is not float:
+    if recording(a.x1.given) or recording(a.x2.given):
         return None
-    return None if recording(slots[0]) or recording(slots[1]) else run(<Op>op.parts[0], slots)
+    return _run(op.parts[0], [<object>a.x1.given, <object>a.x2.given, <object>a.dim.given, <object>a.eps.given])
 
 
 cdef int _placed(Op op) except -1:
@@ -191,12 +177,17 @@ cdef int _placed(Op op) except -1:
     return 0
 
 
+cdef str _REDUCTION = ", size_average reduce: none, reduction: mean|sum|none"
+
 offer_composite_slots("loss", _loss).ready = _placed
-offer_composite_slots("nll", _nll)
-offer_composite_slots("cross_entropy", _cross_entropy)
-offer_composite_slots("multi_margin", _multi_margin)
-offer_composite_slots("multilabel", _multilabel)
-offer_composite_slots("embedding_bag", _embedding_bag)
-offer_composite_slots("cdist", _cdist)
-offer_composite_slots("cosine", _cosine)
 offer_composite_slots("blocks", _blocks)
+offer("nll", <form_t>_nll, "input: float 2d+, target: int64, weight: same optional" + _REDUCTION, True)
+offer("cross_entropy", <form_t>_cross_entropy, "input: float 2d, target: int64 1d, weight: none" + _REDUCTION, True)
+offer("multi_margin", <form_t>_multi_margin, "input: float nonempty, target: int64, weight: same optional" + _REDUCTION, True)
+offer("multilabel", <form_t>_multilabel, "input: float, target: int64" + _REDUCTION, True)
+offer("embedding_bag", <form_t>_embedding_bag,
+      "input: int64 1-2d, weight: float nonempty 2d, offsets: int64 1d optional, max_norm: none, mode: sum|mean|max, sparse: false, "
+      "per_sample_weights: float optional", True)
+offer("cdist", <form_t>_cdist, "x1: float 2d+, x2: same 2d+, compute_mode: "
+      "use_mm_for_euclid_dist_if_necessary|donot_use_mm_for_euclid_dist|use_mm_for_euclid_dist", True)
+offer("cosine", <form_t>_cosine, "x1: float nonempty 1-16d, x2: same", True)
