@@ -104,7 +104,7 @@ cdef Layout _loss(Op op, PyObject** slots, Layout target):
 
 
 cdef bint _half_sizes(Layout x, object dim, int64_t* outer, int64_t* n) except -1:
-    """The sizes before, along and after the axis that glu halves, of a contiguous tensor."""
+    """The sizes before, along and after the axis that glu splits in two, of a contiguous tensor."""
     cdef int i, d
     if type(dim) is not int or not _native(x) or x.numel == 0:
         return False

@@ -165,7 +165,7 @@ cdef struct LuSolve:
     Arg LU, pivots, B, left, adjoint
 cdef struct CholeskySolve:
     Arg input, input2, upper
-cdef struct Least:
+cdef struct LeastSquares:
     Arg input, b, rcond, driver
 cdef struct Reflections:
     Arg input, tau, other, left, transpose
@@ -570,7 +570,7 @@ cdef bint _surely_full(Layout found, int64_t count, int64_t step, double limit) 
     return True
 
 
-cdef list _least_squares(Op op, Least* given):
+cdef list _least_squares(Op op, LeastSquares* given):
     """linalg.lstsq(input, b, rcond, driver) for full rank: "gels" assumes it, for "gelsy" it must be certain."""
     cdef Layout a = <Layout>given.input.layout, b = <Layout>given.b.layout, x, found, info, left, rank
     cdef LinearAlgebra job

@@ -237,11 +237,11 @@ cdef Layout _binary_cross_entropy(Op op, BinaryLoss* a):
     if how == EACH:
         out = fresh_like(x)
         with nogil:
-            (<shaped_fn>find("shaped", "two_way", x.dtype.code))(x.data(), y.data(), NULL, out.data(), x.numel, 0, 0, 0)
+            (<shaped_fn>find("shaped", "bce", x.dtype.code))(x.data(), y.data(), NULL, out.data(), x.numel, 0, 0, 0)
         return out
     out = fresh(x.dtype, 0, NULL)
     with nogil:
-        (<total_fn>find("total", "two_way", x.dtype.code))(x.data(), y.data(), out.data(), x.numel,
+        (<total_fn>find("total", "bce", x.dtype.code))(x.data(), y.data(), out.data(), x.numel,
                                                            1.0 / x.numel if how == MEAN else 1.0, 0, 0)
     return out
 

@@ -231,7 +231,7 @@ def bce_grads(g, input, target, weight, reduction, needs):
             each * ((-input).log1p().clamp(min=-100) - input.log().clamp(min=-100)) if needs[1] else None, None)
 
 
-@pointwise(kernel="two_way_backward", **slope | {"samples": lambda t: [
+@pointwise(kernel="bce_backward", **slope | {"samples": lambda t: [
     t.args(t(3, 4), t(3, 4, low=0.1, high=0.9), t(3, 4)), t.args(t(), t(3, 4, low=0.1, high=0.9), t(3, 4))]})
 def bce_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor):
     "The slope of the cross entropy of probabilities: (input - target) / (input * (1 - input)), times grad_output."

@@ -243,9 +243,9 @@ template <class T> struct Windows {
 // is short: with panels of a single vector, loading takes twice as long as multiplying.
 template <class T, bool TRANSPOSED>
 bool by_flat_planes(const Volume& s, int64_t channels, int64_t out_channels, const T* x, const T* w, T* out) {
-    constexpr int64_t W = Lanes<vec<T>>::width, MOST = 64, SHORT = 16;                         // largest stride; longest sum that counts as short
-    if (s.size[0] * s.kernel[0] * s.out[0] != 1 || s.pad[0] || s.stride[1] > MOST || s.stride[2] > MOST) return false;
-    Phase phases[2][MOST];
+    constexpr int64_t W = Lanes<vec<T>>::width, MAX_STRIDE = 64, SHORT = 16;                         // largest stride; longest sum that counts as short
+    if (s.size[0] * s.kernel[0] * s.out[0] != 1 || s.pad[0] || s.stride[1] > MAX_STRIDE || s.stride[2] > MAX_STRIDE) return false;
+    Phase phases[2][MAX_STRIDE];
     const auto axis = [&](int i) { return TRANSPOSED ? backward_axis(s, i, phases[i - 1]) : forward_axis(s, i, phases[i - 1]); };
     Planes<T> planes{s, TRANSPOSED, axis(1), axis(2), s.groups, channels, out_channels, x, w, out};
     const bool few = out_channels <= W && 4 * out_channels * planes.lanes() <= 5 * W * planes.high.out * planes.wide.out;

@@ -102,8 +102,8 @@ template <class T> struct Planes {
     }
 
     template <int M> void outputs(const Block& p, int64_t group, int64_t first, const T* bias, const Tap* tap, const T* copy, T* result) const {
-        constexpr int MOST = vectors_of(M);
-        const int64_t line = rows * pitch + MOST * W;
+        constexpr int MAX_VECTORS = vectors_of(M);
+        const int64_t line = rows * pitch + MAX_VECTORS * W;
         const T* weight = w + group * out_channels * channels * taps + first * to_output;
         T* to = out + (p.image * out_channels + first) * high.out * wide.out + p.row * wide.out + p.column;
         for (int64_t ph = 0; ph < high.phases; ph++)
@@ -112,8 +112,8 @@ template <class T> struct Planes {
                 const int64_t down = ceil_div(p.rows - ph, high.phases), across = ceil_div(p.columns - pw, wide.phases);
                 if (down > 0 && across > 0) {
                     const int64_t vectors = ceil_div((down - 1) * pitch + across, W);
-                    for (int64_t v = 0; v < vectors; v += MOST)
-                        with_count<MOST>(min(MOST, vectors - v), [&](auto r) {
+                    for (int64_t v = 0; v < vectors; v += MAX_VECTORS)
+                        with_count<MAX_VECTORS>(min(MAX_VECTORS, vectors - v), [&](auto r) {
                             for (int64_t c = 0; c < channels; c += some)
                                 tile<M, r>(tap, count, copy + c * apart + v * W, weight + c * to_channel, min(some, channels - c),
                                            c ? nullptr : bias, result + v * W, line);

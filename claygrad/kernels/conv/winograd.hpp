@@ -45,9 +45,9 @@ template <class T> bool accurate_enough(const T* x, int64_t n, const T* w, int64
 template <class T> struct FourByFour {
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width, CODE = sizeof(T) == 4 ? F32 : F64;
-    static constexpr int64_t WORTH = 1 << 19, LEAST = 16;                // min outputs times channels; min channels, and tiles per task
+    static constexpr int64_t WORTH = 1 << 19, MIN_CHANNELS = 16;                // min outputs times channels; min channels, and tiles per task
     static constexpr int64_t LONGEST = 512, FEW = 48, CLOSE = 1 << 20;   // max tiles in a row; tiles and bytes of a task
-    static constexpr int64_t TASKS = 8;                                  // at least so many, if each has LEAST tiles
+    static constexpr int64_t TASKS = 8;                                  // at least so many, if each has MIN_CHANNELS tiles
     static constexpr int64_t LARGE = 1 << 23, MANY = 160;                // transformed kernels above LARGE bytes need MANY tiles
 
     Axis high, wide;
@@ -56,7 +56,7 @@ template <class T> struct FourByFour {
 
     int64_t down = ceil_div(high.out, 2), across = ceil_div(wide.out, 2);      // tiles per image
     int64_t close = CLOSE / (int64_t)(16 * (channels + out_channels) * sizeof(T));
-    int64_t wanted = min(max(FEW, close), max(LEAST, n * down * across / TASKS));
+    int64_t wanted = min(max(FEW, close), max(MIN_CHANNELS, n * down * across / TASKS));
     int64_t rows = min(down, max(1, ceil_div(down, ceil_div(down * across, wanted))));        // rows of tiles per task
     int64_t images = rows < down ? 1 : min(n, max(1, wanted / (down * across)));
     int64_t cuts = ceil_div(down, rows), count = ceil_div(n, images) * cuts;   // tasks per image, and in total
@@ -66,8 +66,8 @@ template <class T> struct FourByFour {
         if (W == 1 || s.groups != 1 || s.size[0] * s.kernel[0] * s.out[0] != 1 || s.pad[0] || s.kernel[1] != 3 || s.kernel[2] != 3)
             return false;
         if (s.stride[1] * s.stride[2] * s.dilation[1] * s.dilation[2] != 1 || ceil_div(wide.out, 2) > LONGEST) return false;
-        if (tiles < (16 * channels * out_channels * (int64_t)sizeof(T) > LARGE ? MANY : 2 * LEAST)) return false;
-        return channels >= LEAST && out_channels >= 2 * W && tiles * 4 * channels * out_channels >= WORTH;
+        if (tiles < (16 * channels * out_channels * (int64_t)sizeof(T) > LARGE ? MANY : 2 * MIN_CHANNELS)) return false;
+        return channels >= MIN_CHANNELS && out_channels >= 2 * W && tiles * 4 * channels * out_channels >= WORTH;
     }
 
     struct Task {

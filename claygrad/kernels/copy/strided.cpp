@@ -309,9 +309,9 @@ void triangle_range(void* data, int64_t begin, int64_t end) {
     for (int64_t r = begin, next; r < end; r = next) {
         const int64_t row = r % job.rows, edge = row + job.diagonal + (job.upper ? 0 : 1);          // columns left of the diagonal
         const int64_t left = edge < 0 ? 0 : edge > job.columns ? job.columns : edge, line = job.columns * job.item;
-        int64_t alike = job.rows - row;                          // rows that are kept whole, or all zeros, like this one
-        if (edge < job.columns) alike = edge >= 0 ? 1 : -edge < alike ? -edge : alike;
-        next = r + alike < end ? r + alike : end;
+        int64_t equal_rows = job.rows - row;                          // rows that are kept whole, or all zeros, like this one
+        if (edge < job.columns) equal_rows = edge >= 0 ? 1 : -edge < equal_rows ? -edge : equal_rows;
+        next = r + equal_rows < end ? r + equal_rows : end;
         const int64_t start = r * line, kept = (job.upper ? job.columns - left : left) * job.item;
         if (left == 0 || left == job.columns) {
             if (kept) copy_bytes(job.out + start, job.x + start, (next - r) * line);

@@ -311,7 +311,7 @@ inline float power_of_two(float y) { return (float)power_of_two((double)y); }
 #if defined(CLAY_VECTOR_BYTES)
 inline f32v power_of_two(f32v y) { return times_power_of_two(splat<f32v>(1), y); }
 typedef int64_t i64v __attribute__((vector_size(CLAY_VECTOR_BYTES)));
-inline f64v power_of_two(f64v y) {                               // as a product of two halves, each written into an exponent
+inline f64v power_of_two(f64v y) {                               // as a product of two factors, each written into an exponent
     const f64v half = rint(y * splat<f64v>(0.5)), bias = splat<f64v>(6755399441055744.0 + 1023);
     return (f64v)((i64v)(half + bias) << 52) * (f64v)((i64v)(y - half + bias) << 52);
 }

@@ -93,12 +93,12 @@ JOINED(double)
         LIBRARY(name)                                                                                              \
     };
 
-constexpr double MOST = 700;             // exp of it does not overflow
-PARTS(Exp, exp, within(a, -MOST, MOST), exp(a) * cos(b), exp(a) * sin(b))
-PARTS(Sin, sin, within(b, -MOST, MOST), sin(a) * cosh(b), cos(a) * sinh(b))
-PARTS(Cos, cos, within(b, -MOST, MOST), cos(a) * cosh(b), -(sin(a) * sinh(b)))
-PARTS(Sinh, sinh, within(a, -MOST, MOST), sinh(a) * cos(b), cosh(a) * sin(b))
-PARTS(Cosh, cosh, within(a, -MOST, MOST), cosh(a) * cos(b), sinh(a) * sin(b))
+constexpr double MAX_EXPONENT = 700;             // exp of it does not overflow
+PARTS(Exp, exp, within(a, -MAX_EXPONENT, MAX_EXPONENT), exp(a) * cos(b), exp(a) * sin(b))
+PARTS(Sin, sin, within(b, -MAX_EXPONENT, MAX_EXPONENT), sin(a) * cosh(b), cos(a) * sinh(b))
+PARTS(Cos, cos, within(b, -MAX_EXPONENT, MAX_EXPONENT), cos(a) * cosh(b), -(sin(a) * sinh(b)))
+PARTS(Sinh, sinh, within(a, -MAX_EXPONENT, MAX_EXPONENT), sinh(a) * cos(b), cosh(a) * sin(b))
+PARTS(Cosh, cosh, within(a, -MAX_EXPONENT, MAX_EXPONENT), cosh(a) * cos(b), sinh(a) * sin(b))
 // Near |z| = 1 and near poles double precision has enough digits only for a float result.
 #define SINGLE (sizeof(T) == 4)
 PARTS(Log, log, SINGLE && within(a * a + b * b, 1e-300, 1e300), log(a * a + b * b) * splat<V>(0.5), atan2(b, a))

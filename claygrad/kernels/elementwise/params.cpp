@@ -35,7 +35,7 @@ CLAY_TWO(SquareBackward, Cheap, g, x, g * (CLAY_NUMBER(2) * x))
 CLAY_TWO(CubeBackward, Cheap, g, x, g * (CLAY_NUMBER(3) * (x * x)))
 CLAY_TWO(RootBackward, Cheap, g, x, g * (CLAY_NUMBER(0.5) * (CLAY_NUMBER(1) / sqrt(x))))
 CLAY_TWO(ReciprocalBackward, Cheap, g, x, g * (CLAY_NUMBER(-1) * (CLAY_NUMBER(1) / (x * x))))
-CLAY_TWO(ThreeHalvesBackward, Cheap, g, x, g * (CLAY_NUMBER(1.5) * sqrt(x)))
+CLAY_TWO(Pow1_5Backward, Cheap, g, x, g * (CLAY_NUMBER(1.5) * sqrt(x)))
 CLAY_THREE(PreluToInput, Cheap, g, x, weight, select(x > CLAY_NUMBER(0), g, g * weight))
 
 // Losses of x and target y, and their gradient in x times g
@@ -61,10 +61,10 @@ CLAY_TWO(Logits, Costly, x, y, (CLAY_NUMBER(1) - y) * x + log_of_exp_and_1(-x))
 CLAY_THREE(LogitsBackward, Costly, g, x, y, g * (sigmoid(x) - y))
 
 // binary_cross_entropy, with logarithms clamped at -100
-CLAY_TWO(TwoWay, Costly, x, y,
+CLAY_TWO(BinaryCrossEntropy, Costly, x, y,
          (y - CLAY_NUMBER(1)) * maximum(log1p(-x), CLAY_NUMBER(-100)) - y * maximum(log(x), CLAY_NUMBER(-100)))
 CLAY_TWO(SoftMargin, Costly, x, y, log1p(exp(-y * x)))
-CLAY_THREE(TwoWayBackward, Cheap, g, x, y, g * (x - y) / maximum((CLAY_NUMBER(1) - x) * x, CLAY_NUMBER(1e-12)))
+CLAY_THREE(BinaryCrossEntropyBackward, Cheap, g, x, y, g * (x - y) / maximum((CLAY_NUMBER(1) - x) * x, CLAY_NUMBER(1e-12)))
 
 template <class F, class T> struct ShapedJob {
     const T *a, *b, *c;
@@ -102,7 +102,7 @@ template <class T>
 void pow_backward(const void* g, const void* x, const void* c, void* out, int64_t n, int ones, double p, double q) {
     const shaped_fn f = p == 2 ? shaped<SquareBackward, T> : p == 3 ? shaped<CubeBackward, T>
                       : p == 0.5 ? shaped<RootBackward, T> : p == -1 ? shaped<ReciprocalBackward, T>
-                      : p == 1.5 ? shaped<ThreeHalvesBackward, T> : shaped<PowBackward, T>;
+                      : p == 1.5 ? shaped<Pow1_5Backward, T> : shaped<PowBackward, T>;
     f(g, x, c, out, n, ones, p, q);
 }
 
@@ -188,14 +188,14 @@ const Kernel shaped_kernels[] = {
     {"pow_backward", F32, (void*)pow_backward<float>}, {"pow_backward", F64, (void*)pow_backward<double>},
     SHAPED("squared", Squared), SHAPED("squared_backward", SquaredBackward), SHAPED("smooth", Smooth),
     SHAPED("smooth_backward", SmoothBackward), SHAPED("huber", Huber), SHAPED("huber_backward", HuberBackward),
-    SHAPED("logits", Logits), SHAPED("logits_backward", LogitsBackward), SHAPED("two_way", TwoWay),
+    SHAPED("logits", Logits), SHAPED("logits_backward", LogitsBackward), SHAPED("bce", BinaryCrossEntropy),
     SHAPED("soft_margin", SoftMargin),
-    SHAPED("two_way_backward", TwoWayBackward),
+    SHAPED("bce_backward", BinaryCrossEntropyBackward),
 };
 CLAY_COUNT(shaped)
 
 const Kernel total_kernels[] = {TOTAL("squared", Squared), TOTAL("smooth", Smooth), TOTAL("huber", Huber),
-                                TOTAL("logits", Logits), TOTAL("two_way", TwoWay),
+                                TOTAL("logits", Logits), TOTAL("bce", BinaryCrossEntropy),
                                 TOTAL("soft_margin", SoftMargin)};
 CLAY_COUNT(total)
 

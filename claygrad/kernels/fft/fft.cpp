@@ -334,7 +334,7 @@ template <class T> bool prepare(Fourier* job) {
 
 // All axes of an array with this shape of the input
 template <class T> bool along_axes(const Fourier& job, const int64_t* shape, const T* in, T* work, T* out) {
-    int64_t now[Fourier::MOST], outer, inner;
+    int64_t now[Fourier::MAX_AXES], outer, inner;
     for (int i = 0; i < job.ndim; i++) now[i] = shape[i];
     const bool real = job.kind != COMPLEX, back = job.kind == FROM_HALF;
     const int count = job.axes - real, last = job.axis[job.axes - 1];
@@ -374,7 +374,7 @@ template <class T> bool run(const Fourier* job, const void* in_all, void* work_a
     if (job->kind == COMPLEX) result = each;
     const int64_t out_numbers = job->kind == FROM_HALF ? 1 : 2;
     return each_share((images + chunk - 1) / chunk, chunk * each, [=](int64_t task) {
-        int64_t shape[Fourier::MOST];
+        int64_t shape[Fourier::MAX_AXES];
         for (int i = 0; i < job->ndim; i++) shape[i] = i < first ? 1 : job->shape[i];
         const int64_t begin = task * chunk;
         if (first > 0) shape[0] = images - begin < chunk ? images - begin : chunk;

@@ -9,15 +9,15 @@ enum FourierKind : int { COMPLEX, TO_HALF, TO_WHOLE, FROM_HALF };      // comple
 // A transform of a contiguous array along some axes, the last of which is the real one. prepare finds (or makes) the plans of
 // its axes; run may then be called without the interpreter lock; release gives the plans back.
 struct Fourier {
-    static constexpr int MOST = 32;
+    static constexpr int MAX_AXES = 32;
     int kind;
     bool backward;
     double scale;
     int ndim, axes;
-    int64_t shape[MOST];                 // of the input
-    int axis[MOST];
+    int64_t shape[MAX_AXES];                 // of the input
+    int axis[MAX_AXES];
     int64_t last;                        // the length of the signal along the last axis
-    void* plans[MOST];                   // one for each axis
+    void* plans[MAX_AXES];                   // one for each axis
 };
 
 using fourier_prepare_fn = bool (*)(Fourier*);                         // false: no memory, or no plan for such a length

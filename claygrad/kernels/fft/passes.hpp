@@ -217,10 +217,10 @@ inline std::vector<int64_t> radices_of(int64_t n) {
 
 inline bool has_template(int64_t radix) { return radix <= 5 || radix == 7 || radix == 8 || radix == 16; }
 
-template <class T> void make_passes(int64_t n, bool to_elsewhere, Passes<T>* plan) {
+template <class T> void make_passes(int64_t n, bool out_of_place, Passes<T>* plan) {
     std::vector<int64_t> radices = radices_of(n);
     if (radices.empty() || !has_template(radices[0])) radices.insert(radices.begin(), 1);
-    if (!has_template(radices.back()) || (to_elsewhere && radices.size() == 1)) radices.push_back(1);
+    if (!has_template(radices.back()) || (out_of_place && radices.size() == 1)) radices.push_back(1);
     plan->n = n;
     int64_t left = n, s = 1;
     for (int64_t radix : radices) {

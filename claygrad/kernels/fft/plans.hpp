@@ -120,7 +120,7 @@ template <class T> Plan<T>* make_plan(int64_t n, bool real, bool columns, int64_
 
 // A bounded cache of plans; the caller holds the interpreter lock. An evicted plan lives on while it is in use.
 template <class T> struct Plans {
-    static constexpr size_t MOST = 64, MAX_BYTES = (size_t)1 << 25;
+    static constexpr size_t MAX_PLANS = 64, MAX_BYTES = (size_t)1 << 25;
     std::vector<Plan<T>*> kept;          // most recently used first
 
     static void let_go(Plan<T>* plan) {
@@ -140,7 +140,7 @@ template <class T> struct Plans {
         for (; i > 0; i--) kept[i] = kept[i - 1];
         kept[0] = plan;
         size_t bytes = 0, keep = 0;
-        while (keep < kept.size() && keep < MOST && (keep == 0 || bytes < MAX_BYTES)) bytes += kept[keep++]->bytes();
+        while (keep < kept.size() && keep < MAX_PLANS && (keep == 0 || bytes < MAX_BYTES)) bytes += kept[keep++]->bytes();
         for (; kept.size() > keep; kept.pop_back()) let_go(kept.back());
         plan->users++;
         return plan;

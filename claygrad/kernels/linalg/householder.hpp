@@ -156,7 +156,7 @@ void apply_to_rows(const T* v, int64_t ldv, int64_t m, int64_t count, const T* t
     gemm(CODE<T>, false, false, rows, m, count, second, TOGETHER, v, ldv, x, ld, true);
 }
 
-// All reflections, m long, from the last block to the first, or (turned) from the first to the last. Reflection k does not touch the
+// All reflections, m long, from the last block to the first, or (transposed) from the first to the last. Reflection k does not touch the
 // first k rows. On the identity, as many columns stay zero, and `before` more.
 template <class T>
 void apply_all(const T* v, int64_t ldv, int64_t m, int64_t count, const T* tau, T* a, int64_t ld, int64_t columns, bool transposed,

@@ -150,7 +150,7 @@ inline void substitute_columns(const T* a, int64_t lda, T* x, int64_t ldx, int64
     }
 }
 
-// x: n rows of `length` numbers, a multiple of the vectors'. Recursive halves, joined by one large product.
+// x: n rows of `length` numbers, a multiple of the vectors'. Split in two recursively, joined by one large product.
 template <class T>
 void substitute(const T* a, int64_t lda, T* x, int64_t ldx, int64_t n, int64_t length, bool upper, bool unit, T* memory) {
     if (n > BLOCK) {

@@ -163,7 +163,7 @@ void simple_gemm(int64_t m, int64_t n, int64_t k, const void* a_, int64_t a_i, i
 }
 
 // The stride of a single row is never used, but BLAS wants it to be as long as the row.
-int64_t at_least(int64_t stride, int64_t rows, int64_t columns) {
+int64_t valid_stride(int64_t stride, int64_t rows, int64_t columns) {
     return rows == 1 && stride < columns ? columns : stride;
 }
 
@@ -248,9 +248,9 @@ void shared_out(const Product& p, bool by_blas) {
 }
 
 void settle(Product& p) {
-    p.lda = at_least(p.lda, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k);
-    p.ldb = at_least(p.ldb, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n);
-    p.ldc = at_least(p.ldc, p.m, p.n);
+    p.lda = valid_stride(p.lda, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k);
+    p.ldb = valid_stride(p.ldb, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n);
+    p.ldc = valid_stride(p.ldc, p.m, p.n);
 }
 
 struct Spelling {

@@ -273,7 +273,7 @@ template <class T> void by_panels(const GemmJob<T>& job) {
 }
 
 // These choices must be the same for a share of a product as for the whole: see shared_out.
-constexpr int64_t FEW = 16, LEAST = 32;  // rows and columns
+constexpr int64_t FEW = 16, MIN_COLUMNS = 32;  // rows and columns
 constexpr int64_t SHORT = 32;            // for shorter rows, adding up the lanes of a vector takes longer than multiplying
 constexpr int64_t PAIRED = 4;            // with fewer rows the additions of a panel would wait for each other
 constexpr int64_t NEARBY = 1 << 20;      // a smaller b stays in the second-level cache and need not be read in order
@@ -290,7 +290,7 @@ void gemm(int64_t m, int64_t n, int64_t k, const void* a, int64_t a_i, int64_t a
         return by_dots<InVectors<T>>(m, n, Dots<T>{k, job.a, a_i, job.b, ldb, job.c, ldc, 1, job.start, start_i, 1});
     if (n == 1 && a_i == 1 && ldc == 1 && (!start || start_i == 1))   // a column is a row of the transposed product
         job = {1, m, k, (const T*)b, 1, b_p, (const T*)a, a_p, false, (T*)c, m, (const T*)start, m};
-    if (!job.b_is_nk && job.m < FEW && job.n >= LEAST && (job.m < PAIRED || job.ldb * k * (int64_t)sizeof(T) > NEARBY))
+    if (!job.b_is_nk && job.m < FEW && job.n >= MIN_COLUMNS && (job.m < PAIRED || job.ldb * k * (int64_t)sizeof(T) > NEARBY))
         return by_streams(job);
     by_panels(job);
 }

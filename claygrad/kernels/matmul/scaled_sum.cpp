@@ -95,10 +95,10 @@ template <class T> void dot_range(void* data, int64_t begin, int64_t end) {
 
 // Divided by size alone, so that every run adds in the same order: equal parts, a multiple of eight.
 template <class T> void dot(const void* x_n, const void* y_n, void* out, int64_t n) {
-    constexpr int64_t PART = CHEAP_ROWS / 2, MOST = 256, TEAM = 8;
-    T sums[MOST];
+    constexpr int64_t PART = CHEAP_ROWS / 2, MAX_PARTS = 256, TEAM = 8;
+    T sums[MAX_PARTS];
     int64_t parts = n <= 2 * CHEAP_ROWS ? 1 : (n + PART * TEAM - 1) / (PART * TEAM) * TEAM;
-    if (parts > MOST) parts = MOST;
+    if (parts > MAX_PARTS) parts = MAX_PARTS;
     const int64_t part = (n / parts + 64) / 64 * 64;         // whole vectors
     DotJob<T> job{(const T*)x_n, (const T*)y_n, sums, n, part};
     parts = ceil_div(n, part);

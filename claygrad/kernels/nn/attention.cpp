@@ -128,7 +128,7 @@ template <class T> void scaled(T* row, int64_t n, T by) {
     for (int64_t j = 0; j < n; j++) row[j] *= by;
 }
 
-// One tile of queries and all keys; `turned`: the keys transposed to (size, keys), or null.
+// One tile of queries and all keys; `transposed`: the keys as (size, keys), or null.
 template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* transposed, T* room) {
     const int64_t rows = min(TALL, s.queries - q0), size = s.size;
     T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, scale;

@@ -52,7 +52,7 @@ template <int P, class V> V add_gap(V sum, V gap) {
     else return sum + counted(gap);
 }
 
-// R rows of x and the columns of `turned` (y transposed), from their differences
+// R rows of x and the columns of y transposed, from their differences
 template <int P, int R, class T>
 inline void differences(const T* x, int64_t k, const T* transposed, int64_t columns, T* out, int64_t n) {
     using V = vec<T>;

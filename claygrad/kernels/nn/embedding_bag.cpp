@@ -12,7 +12,7 @@ namespace {
 
 enum { SUM, MEAN, MAX };
 
-constexpr int MOST = sizeof(vec<float>) == 64 ? 16 : 8;        // vectors summed in registers
+constexpr int MAX_VECTORS = sizeof(vec<float>) == 64 ? 16 : 8;        // vectors summed in registers
 
 template <class T> void add_times(T* __restrict to, const T* __restrict row, T by, int64_t n) {
     for (int64_t k = 0; k < n; k++) to[k] += row[k] * by;
@@ -101,7 +101,7 @@ template <class T> void fill_bag(const Bags& s, const T* table, int64_t b, int64
         return;
     }
     const T by = s.mode == MEAN ? (T)size : 1;
-    sum_columns<T, MOST>(s, table, begin, end, 0, by, to);
+    sum_columns<T, MAX_VECTORS>(s, table, begin, end, 0, by, to);
 }
 
 template <class T> struct FillJob {

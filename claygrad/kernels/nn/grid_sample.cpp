@@ -167,7 +167,7 @@ template <class T> void neighbours(T* at, int64_t n, const GridShape& s, AxisOf<
 // Note [Small images]
 // Images with few points are processed together, so that blocks are full: their points are concatenated, and indices count from the
 // first of these images.
-int64_t taken_together(const GridShape& s) {
+int64_t images_per_task(const GridShape& s) {
     constexpr int64_t FULL = 16 * B, FAR = 1 << 24;
     const int64_t many = FULL / s.points + 1, largest = FAR / (s.channels * s.size[0] * s.size[1] * s.size[2]), n = many < largest ? many : largest;
     return n < 1 || s.points >= FULL ? 1 : n < s.batch ? n : s.batch;
@@ -287,7 +287,7 @@ template <class T, int K> void sample_block(const Block<T, K>& b, const T* plane
 }
 
 template <class T, int K> void sampled(const GridShape& s, const T* grid, const T* input, T* out) {
-    const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
+    const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = images_per_task(s);
     const int64_t groups = ceil_div(s.batch, together), blocks = ceil_div(together * s.points, B);
     each_task(groups * blocks, B * K * (s.channels + 16), [=](int64_t task) {
         const Part at(s, task / blocks * together, together, task % blocks * B);
@@ -304,7 +304,7 @@ template <class T, int K> void sampled(const GridShape& s, const T* grid, const 
 
 template <class T, int K> void spread_out(const GridShape& s, const T* grid, const T* g, T* out) {
     const int64_t plane = s.size[0] * s.size[1] * s.size[2], some = 8, parts = ceil_div(s.channels, some);
-    const int64_t together = taken_together(s), groups = ceil_div(s.batch, together);
+    const int64_t together = images_per_task(s), groups = ceil_div(s.batch, together);
     each_task(groups * parts, together * s.points * K * some * 4, [=](int64_t task) {
         const int64_t n = task / parts * together, low = task % parts * some, high = low + some < s.channels ? low + some : s.channels;
         const int64_t end = n + together < s.batch ? n + together : s.batch;
@@ -353,7 +353,7 @@ template <class T, int K> void slopes(const GridShape& s, const T* grid, const T
         memset((void*)out, 0, sizeof(T) * (size_t)(s.batch * s.points * s.axes));
         return;
     }
-    const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = taken_together(s);
+    const int64_t plane = s.size[0] * s.size[1] * s.size[2], together = images_per_task(s);
     const int64_t groups = ceil_div(s.batch, together), blocks = ceil_div(together * s.points, B);
     each_task(groups * blocks, B * K * (s.channels + 16), [=](int64_t task) {
         const Part at(s, task / blocks * together, together, task % blocks * B);

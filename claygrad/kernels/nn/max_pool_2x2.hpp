@@ -63,7 +63,7 @@ template <class T> struct Quads {
         }
     }
 
-    // places[i] - (first + 2 i), and -1 in `lost` where that is out of range
+    // indices[i] - (first + 2 i), and -1 in `lost` where that is out of range
     static P offsets(const int64_t* indices, int64_t m, int64_t first, P& lost) {
         L after[W / WL];
         for (int k = 0; k < W / WL; k++) {

@@ -367,7 +367,7 @@ template <class F> void each_line(const Pooling& s, F line) {
 }
 
 // Windows of equal size, few elements wide, are ordinary pooling.
-bool alike(const Pooling& s, Pooling& windows) {
+bool windows_are_equal(const Pooling& s, Pooling& windows) {
     if (s.t % s.ot || s.h % s.oh || s.w % s.ow || s.w / s.ow > 8) return false;
     windows = s;
     windows.kt = windows.stride_t = s.t / s.ot, windows.kh = windows.stride_h = s.h / s.oh;
@@ -386,7 +386,7 @@ int64_t work_of_shares(const Pooling& s, int64_t each) {
 template <class T> bool shared_mean(const Pooling* shape, const void* a, void* result, int64_t* none) {
     const Pooling& s = *shape;
     Pooling windows;
-    if (alike(s, windows)) return mean<T>(&windows, a, result, none);
+    if (windows_are_equal(s, windows)) return mean<T>(&windows, a, result, none);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, 8), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;
@@ -408,7 +408,7 @@ template <class T> bool shared_mean(const Pooling* shape, const void* a, void* r
 template <class T> bool shared_mean_back(const Pooling* shape, const void* a, void* out, int64_t* none) {
     const Pooling& s = *shape;
     Pooling windows;
-    if (alike(s, windows)) return mean_back<T>(&windows, a, out, none);
+    if (windows_are_equal(s, windows)) return mean_back<T>(&windows, a, out, none);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, 8), [&](int64_t plane) {
         const T* g = (const T*)a + plane * s.ot * s.oh * s.ow;
@@ -457,7 +457,7 @@ template <class T> bool shared_max(const Pooling* shape, const void* a, void* ou
     Pooling windows;
     const bool whole = s.ow == 1;         // one window per row; rows are contiguous
     if (sizeof(P) == 4 && s.t * s.h * s.w > INT32_MAX) return false;
-    if (!whole && alike(s, windows)) return max_pool<T>(&windows, a, out, indices);
+    if (!whole && windows_are_equal(s, windows)) return max_pool<T>(&windows, a, out, indices);
     volatile bool short_of_memory = false;
     each_task(s.planes, work_of_shares(s, whole ? 4 : 32), [&](int64_t plane) {
         const T* x = (const T*)a + plane * s.t * s.h * s.w;

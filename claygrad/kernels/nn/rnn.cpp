@@ -120,14 +120,14 @@ template <class T> struct Lstm {
             T* to = result + r * 4 * H;
             along<V>(H, [&](int64_t j, int64_t m) {
                 const V i = get<V>(a + j, m), f = get<V>(a + H + j, m), g = get<V>(a + 2 * H + j, m);
-                const V o = get<V>(a + 3 * H + j, m), bent = tanh(get<V>(cell + r * H + j, m));
+                const V o = get<V>(a + 3 * H + j, m), squashed = tanh(get<V>(cell + r * H + j, m));
                 V dh = get<V>(h + r * H + j, m);
                 if (g_out) dh = dh + get<V>(g_out + r * H + j, m);
-                const V dc = get<V>(c + r * H + j, m) + dh * o * (one - bent * bent);
+                const V dc = get<V>(c + r * H + j, m) + dh * o * (one - squashed * squashed);
                 put<V>(to + j, dc * g * slope(i), m);
                 put<V>(to + H + j, dc * get<V>(previous + j, m) * slope(f), m);
                 put<V>(to + 2 * H + j, dc * i * (one - g * g), m);
-                put<V>(to + 3 * H + j, dh * bent * slope(o), m);
+                put<V>(to + 3 * H + j, dh * squashed * slope(o), m);
                 put<V>(c + r * H + j, dc * f, m);
             });
         }

@@ -90,7 +90,7 @@ constexpr bool is_plain_malloc() { return false; }
 
 // Unpoisons the bytes of a block that hold its links.
 template <class Free>
-Free* taken_back(void* block, int64_t bytes) {
+Free* as_free_block(void* block, int64_t bytes) {
     ASAN_POISON_MEMORY_REGION(block, (size_t)bytes);
     ASAN_UNPOISON_MEMORY_REGION(block, sizeof(Free));
     return (Free*)block;
@@ -202,7 +202,7 @@ void* cut_from_slab(int64_t bytes) {
     if (slab_end - slab < bytes) {
         // The rest of the old slab serves smaller requests.
         if (int64_t rest = (slab_end - slab) / ALIGN) {
-            auto block = taken_back<FreeSmall>(slab, rest * ALIGN);
+            auto block = as_free_block<FreeSmall>(slab, rest * ALIGN);
             block->next = small_free[rest];
             small_free[rest] = block;
         }
@@ -247,7 +247,7 @@ void free_large(void* ptr, int64_t nbytes) {
     int index;
     int64_t bytes = class_bytes(nbytes, index);
     stats.allocated -= bytes;
-    auto block = taken_back<FreeLarge>(ptr, bytes);
+    auto block = as_free_block<FreeLarge>(ptr, bytes);
     block->bytes = bytes;
     block->next = large_free[index], block->previous = nullptr;
     if (block->next) block->next->previous = block;
@@ -263,7 +263,7 @@ inline __attribute__((always_inline)) int64_t units_of(int64_t nbytes) { return 
 
 inline __attribute__((always_inline)) void free_small(void* ptr, int64_t nbytes) {
     const int64_t units = units_of(nbytes);
-    auto block = taken_back<FreeSmall>(ptr, units * ALIGN);
+    auto block = as_free_block<FreeSmall>(ptr, units * ALIGN);
     block->next = small_free[units];
     small_free[units] = block;
     stats.allocated -= units * ALIGN;

@@ -35,7 +35,7 @@ const char* isa();                       // "base", "avx2", "avx512" or "avx512_
 bool use_isa(const char* name);          // for tests; false if this processor lacks it
 
 // y broadcast over rows: x and out are (rows, n), y is (n) [by_row] or (rows) [by column];
-// x_is_small: the kernel's operands change places, out = f(y, x).
+// x_is_small: the kernel's operands are exchanged, out = f(y, x).
 void binary_by_row(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n,
                    int64_t in_size, int64_t out_size, bool x_is_small);
 void binary_by_column(binary_fn f, const void* x, const void* y, void* out, int64_t rows, int64_t n,

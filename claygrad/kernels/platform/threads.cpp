@@ -91,7 +91,7 @@ struct alignas(64) Lane {
 // `gate` holds the job's number, whether it can be joined, and how many workers have joined; late workers keep waiting.
 struct Pool {
     static constexpr uint32_t OPEN = 1u << 12, JOINED = OPEN - 1, JOB = OPEN << 1;
-    static constexpr int MOST = 256;
+    static constexpr int MAX_THREADS = 256;
     static constexpr int64_t WHOLE = 64;         // chunks are multiples of so many elements, so that vectors and cache lines are not split
     alignas(64) std::atomic<uint32_t> gate{0};
     std::atomic<int> sleeping{0};
@@ -100,11 +100,11 @@ struct Pool {
     std::condition_variable work, done;
     int workers = 0, threads = 0;
     int core = -1, largest = 0;             // the caller's core, which workers avoid, and the number of threads when it was set
-    pthread_t handles[MOST];             // workers, from index 1
+    pthread_t handles[MAX_THREADS];             // workers, from index 1
     range_body body = nullptr;
     void* job = nullptr;
     int64_t n = 0, unit = 0, units = 0, chunks = 0;
-    Lane lanes[MOST];
+    Lane lanes[MAX_THREADS];
 
     void share(int own) {
         int64_t at;
@@ -266,7 +266,7 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     if (n < 2 * grain || inside) return body(job, 0, n);
     int64_t threads = n / grain < max_threads() ? n / grain : max_threads();
     if (threads < 2 || busy.exchange(true)) return body(job, 0, n);
-    if (threads > Pool::MOST) threads = Pool::MOST;
+    if (threads > Pool::MAX_THREADS) threads = Pool::MAX_THREADS;
     // Up to eight helpings each, all of a size, even out cores of different speed: one more for one thread would be carried to the
     // other, and its memory from cache to cache.
     const int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;

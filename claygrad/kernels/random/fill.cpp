@@ -39,7 +39,7 @@ CLAY_CLONES void uniform_f64(const uint32_t* __restrict words, double* __restric
                              double to) {
     double width = to - from;
     for (int64_t i = 0; i < n; i++) {
-        // 21 high bits and 32 low bits: both halves and their sum are exact, and int32 conversions vectorise.
+        // 21 high bits and 32 low bits: both parts and their sum are exact, and int32 conversions vectorise.
         double high = double(int32_t(words[2 * i] & 0x1fffff)) * 0x1p-21;
         double low = (double(int32_t(words[2 * i + 1] ^ 0x80000000u)) + 0x1p31) * 0x1p-53;
         double x = __builtin_fma(high + low, width, from);

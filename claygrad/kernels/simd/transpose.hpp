@@ -8,7 +8,7 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// x and y lane by lane: first the lower halves of both, then the upper
+// x and y lane by lane: first the lower half of each, then the upper
 #if defined(__AVX512F__)
 inline void interleave(f32v x, f32v y, f32v& low, f32v& high) {
     const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -80,7 +80,7 @@ inline void turn(const double* from, int64_t from_step, double* to, int64_t to_s
         }
 }
 
-// The first m lanes of n <= W rows, as n lanes of m rows: interleaving the halves of the rows log2(W) times
+// The first m lanes of n <= W rows, as n lanes of m rows: interleaving the first and second half of the rows log2(W) times
 // transposes a W x W block.
 template <class T>
 inline __attribute__((always_inline)) void transpose_block(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n,

@@ -98,7 +98,7 @@ inline f64v copysign(f64v x, f64v y) { return _mm512_or_pd(abs(x), _mm512_and_pd
 // Whether a comparison holds in any lane
 template <class M> bool any(M mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask); }
 
-// All lanes combined, by halves; every lane of the result holds the same.
+// All lanes combined, half by half; every lane of the result holds the same.
 template <class Op> f32v folded(f32v v) {
     v = Op::combine(v, (f32v)_mm512_shuffle_f32x4(v, v, 0x4e));
     v = Op::combine(v, (f32v)_mm512_shuffle_f32x4(v, v, 0xb1));
@@ -160,7 +160,7 @@ inline f64v copysign(f64v x, f64v y) { return _mm256_or_pd(abs(x), _mm256_and_pd
 // Whether a comparison holds in any lane
 template <class M> bool any(M mask) { return !_mm256_testz_si256((__m256i)mask, (__m256i)mask); }
 
-// All lanes combined, by halves; every lane of the result holds the same.
+// All lanes combined, half by half; every lane of the result holds the same.
 template <class Op> f32v folded(f32v v) {
     v = Op::combine(v, (f32v)_mm256_permute2f128_ps(v, v, 1));
     v = Op::combine(v, (f32v)_mm256_permute_ps(v, 0x4e));

@@ -59,7 +59,7 @@ template <class M> bool any(M mask) { return any_set((bits64v)mask); }
 inline bool any_nan(f32v x, f32v y) { return any_set((bits64v)((x != x) | (y != y))); }
 inline bool any_nan(f64v x, f64v y) { return any_set((bits64v)((x != x) | (y != y))); }
 
-// All lanes combined, by halves; every lane of the result holds the same.
+// All lanes combined, half by half; every lane of the result holds the same.
 template <class Op> f32v folded(f32v v) {
     v = Op::combine(v, CLAY_SHUFFLE(bits32v, v, v, 2, 3, 0, 1));
     return Op::combine(v, CLAY_SHUFFLE(bits32v, v, v, 1, 0, 3, 2));

@@ -164,9 +164,9 @@ template <class T> bool rests(const T* x, int64_t n, bool descending) {
 // Counting sort for integers in a small range.
 template <class T> bool counted(const ChoiceJob<T>& job, const T* x, T* values, int64_t* indices, int64_t step) {
     if constexpr (std::is_integral_v<T>) {
-        constexpr int64_t VALUES = 1024, SOME = 256, LEAST = 64;
+        constexpr int64_t VALUES = 1024, SOME = 256, MIN_LENGTH = 64;
         const int64_t n = job.n;
-        if (job.k < n || n < LEAST) return false;
+        if (job.k < n || n < MIN_LENGTH) return false;
         T smallest = x[0], largest = x[0];
         uint64_t span = 0;
         for (int64_t i = 0; i < n; i += SOME) {

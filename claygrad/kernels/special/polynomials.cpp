@@ -144,7 +144,7 @@ template <class F, class T> bool by_degree(const void* const* in, void* out_n, i
 
 // --- the incomplete gamma functions -------------------------------------------------------------------------------------------------
 // SINGLE: series may stop at the digits of single precision.
-template <bool SINGLE> constexpr double LEAST = SINGLE ? 1e-10 : 1e-17;
+template <bool SINGLE> constexpr double NEGLIGIBLE = SINGLE ? 1e-10 : 1e-17;
 
 double log_gamma_of_1_and(double a) {                            // log(gamma(1 + a)), exact for a small a
     return a < 2 ? a * (a - 1) * chebyshev<false, LGAMMA_SERIES>(a - 1) : positive_lgamma<false>(a + 1);
@@ -167,7 +167,7 @@ template <bool SINGLE> double lead(double a, double x) {
 }
 template <bool SINGLE> double lower_series(double a, double x) {
     double term = 1, sum = 1;
-    for (double n = a + 1; term > LEAST<SINGLE> * sum; n++) sum += term *= x / n;
+    for (double n = a + 1; term > NEGLIGIBLE<SINGLE> * sum; n++) sum += term *= x / n;
     return lead<SINGLE>(a, x) * sum;
 }
 template <bool SINGLE> double upper_series(double a, double x) {
@@ -176,7 +176,7 @@ template <bool SINGLE> double upper_series(double a, double x) {
         factor *= -x / n;
         const double term = factor / (a + n);
         sum += term;
-        if (abs(term) <= LEAST<SINGLE> * abs(sum)) break;
+        if (abs(term) <= NEGLIGIBLE<SINGLE> * abs(sum)) break;
     }
     const double power = a * log(x) - log_gamma_of_1_and(a);
     return -__builtin_expm1(power) - exp(power) * a * sum;
@@ -190,7 +190,7 @@ template <bool SINGLE> double upper_fraction(double a, double x) {
         d = 1 / (b - rise);
         step *= rise * d;
         sum += step;
-        if (abs(step) < 10 * LEAST<SINGLE> * sum) break;
+        if (abs(step) < 10 * NEGLIGIBLE<SINGLE> * sum) break;
     }
     return lead<SINGLE>(a, x) * a * sum;
 }
