@@ -8,7 +8,7 @@ from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, join_rows
-from claygrad.core.data.layout cimport (Layout, as_contiguous, channels_last, fresh, fresh_like, fresh_strided, is_broadcast, same_view,
+from claygrad.core.data.layout cimport (Layout, channels_last, fresh, fresh_like, fresh_strided, is_broadcast, same_view,
                                         strictly_row_major)
 from claygrad.native.rearrange cimport channels_at_the_end, fill_with
 from claygrad.native.elementwise cimport fresh_run, is_permuted

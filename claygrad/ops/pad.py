@@ -77,7 +77,7 @@ def sources(xp, mode: str, n: int, before: int, after: int):
     return first + (at - first) % max(kept, 1)
 
 
-def check_pad_by_own_elements(input: Tensor, pad: ints, mode: str) -> None:
+def check_own_elements(input: Tensor, pad: ints, mode: str) -> None:
     ndim, shape, count = input.ndim, list(input.shape), len(pad) // 2
     if input.is_floating_point() and 0 not in shape and all(0 <= p < shape[-1 - i // 2] for i, p in enumerate(pad)):
         return                                             # by less than there is: right in every mode
@@ -128,7 +128,7 @@ def node_of_pad(pad: ints, mode: str) -> str:
 
 
 @op(kernel="reflect_pad",
-    name="_pad_enum", node=node_of_pad, function=False, method=False, out=False, half="raw", check=check_pad_by_own_elements,
+    name="_pad_enum", node=node_of_pad, function=False, method=False, out=False, half="raw", check=check_own_elements,
     meta=padded_shape, samples=lambda t: [t.args(t(2, 3, 4), [1, 2], "reflect")])
 def pad_by_own_elements(xp, input: Tensor, pad: ints, mode: str):
     """The input continued at both ends of its last axes by its own elements."""

@@ -7,7 +7,8 @@ from claygrad.core.op cimport Op, fast_t, composite_slots_t
 # A declaration names its native form: kernel= or, of a view, geometry=; native= of a composite. The module of native/ that has
 # it offers it under that name when it is loaded, in one line at the end of its file:
 #     offer("conv_input", <form_t>_to_input, "grad_output: float broadcast 3-5d, weight: float same")
-# and says what it takes (Note [The guard] in guard.pxd); `offer_slots` and its like are for forms that look at the call's slots by themselves.
+# and says what it takes (Note [The guard] in guard.pxd); `offer_slots` and its like are for forms that look at the call's slots
+# by themselves.
 # `install` looks the name up. A name that nobody offers is an error at the declaration, and so is one offered twice.
 # Kernels that differ in nothing but their loop are not offered one by one: those of native/elementwise.pyx,
 # elementwise_strided.pyx, elementwise_params.pyx and reduce.pyx are found under the declaration's name in their tables (offer_table).
