@@ -77,7 +77,7 @@ def sources(xp, mode: str, n: int, before: int, after: int):
     return first + (at - first) % max(kept, 1)
 
 
-def check_own_elements(input: Tensor, pad: ints, mode: str) -> None:
+def check_by_elements(input: Tensor, pad: ints, mode: str) -> None:
     ndim, shape, count = input.ndim, list(input.shape), len(pad) // 2
     if input.is_floating_point() and 0 not in shape and all(0 <= p < shape[-1 - i // 2] for i, p in enumerate(pad)):
         return                                             # by less than there is: right in every mode
@@ -128,9 +128,9 @@ def node_of_pad(pad: ints, mode: str) -> str:
 
 
 @op(kernel="reflect_pad",
-    name="_pad_enum", node=node_of_pad, function=False, method=False, out=False, half="raw", check=check_own_elements,
+    name="_pad_enum", node=node_of_pad, function=False, method=False, out=False, half="raw", check=check_by_elements,
     meta=padded_shape, samples=lambda t: [t.args(t(2, 3, 4), [1, 2], "reflect")])
-def pad_by_own_elements(xp, input: Tensor, pad: ints, mode: str):
+def pad_by_elements(xp, input: Tensor, pad: ints, mode: str):
     """The input continued at both ends of its last axes by its own elements."""
     if min(pad) >= 0 and input.size:
         return same_format(xp, continued(xp, input, by_axis(pad, input.ndim), mode), input)
@@ -158,9 +158,9 @@ def continued(xp, x, pads, mode: str):
     return out
 
 
-@op(kernel="reflect_pad_backward", name="_pad_enum_backward", function=False, method=False, out=False, meta=lambda shape: shape,
-    samples=lambda t: [t.args(t(2, 3, 7), [1, 2], "reflect", (2, 3, 4))])
-def pad_by_own_elements_backward(xp, grad_output: Tensor, pad: ints, mode: str, shape: ints):
+@op(kernel="reflect_pad_backward", name="_pad_enum_backward", function=False, method=False, out=False,
+    meta=lambda shape: shape, samples=lambda t: [t.args(t(2, 3, 7), [1, 2], "reflect", (2, 3, 4))])
+def pad_backward(xp, grad_output: Tensor, pad: ints, mode: str, shape: ints):
     """The transpose of such padding: what was taken from an element returns to it."""
     out = grad_output
     for axis, (before, after) in enumerate(by_axis(pad, len(shape))):
@@ -198,8 +198,8 @@ def folded(xp, g, index, axis: int, n: int, before: int):
     return out
 
 
-pad_by_own_elements.rule(input=lambda g, pad, mode, input_shape: pad_by_own_elements_backward(g, pad, mode, tuple(input_shape)))
-pad_by_own_elements_backward.rule(grad_output=lambda g, pad, mode: pad_by_own_elements(g, pad, mode))
+pad_by_elements.rule(input=lambda g, pad, mode, input_shape: pad_backward(g, pad, mode, tuple(input_shape)))
+pad_backward.rule(grad_output=lambda g, pad, mode: pad_by_elements(g, pad, mode))
 
 SIZES = {2: (2, 3), 4: (3, 4), 6: (4, 5)}           # numbers of pads, and of axes that go with them
 
@@ -240,4 +240,4 @@ def pad(input: Tensor, pad: ints, mode: str = "constant", value: float | None = 
         if mode not in ("reflect", "replicate", "circular"):
             raise NotImplementedError(f"Unrecognised padding mode {mode}")
         raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.")
-    return pad_by_own_elements(input, pad, mode)
+    return pad_by_elements(input, pad, mode)
