@@ -26,6 +26,8 @@ COMMENTS = (r"\bstretched\b", r"\bfarewell\b", r"\bshort way\b", r"\bquick(ly)? 
 
 LEFT: dict[str, int] = {
     "name chosen": 3,
+    "name halves": 14,
+    "name quick": 3,
     "name taken": 12,
 }
 

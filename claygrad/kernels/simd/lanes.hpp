@@ -124,7 +124,7 @@ inline f64v running(f64v v) {
 }
 #elif defined(__AVX2__)
 inline f64v last_of(f64v v) { return _mm256_permute4x64_pd(v, 0xff); }
-// Within the 128-bit halves first: instructions that cross them take twice as long.
+// Within each 128 bits first: instructions that cross them take twice as long.
 inline f64v running(f64v v) {
     v = v + (f64v)_mm256_unpacklo_pd(_mm256_setzero_pd(), v);
     const __m256d lower = _mm256_permute2f128_pd(v, v, 0x08);              // the lower half in the upper one, zeros in the lower
@@ -135,7 +135,7 @@ inline f64v last_of(f64v v) { return f64v{v[1], v[1]}; }
 inline f64v running(f64v v) { return v + f64v{0, v[0]}; }
 #endif
 
-// Half a vector from each of two places
+// Half a vector from each of two addresses
 template <class V> CLAY_INLINE V two_halves(const void* x, const void* y) {
 #if defined(__AVX512F__)
     const __m512d low = _mm512_castpd256_pd512(_mm256_loadu_pd((const double*)x));
