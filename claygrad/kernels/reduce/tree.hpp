@@ -48,7 +48,7 @@ template <class Op, class T> bool compare_row(const T* x_n, int64_t n, T* out) {
     return !nan;
 }
 
-// The reductions of `count` neighbouring blocks of n elements, four at a time that are far apart: memory is read in four places at once,
+// The reductions of `count` neighbouring blocks of n elements, four at a time that are far apart: memory is read at four addresses at once,
 // which is nearly twice as fast where it is not cached.
 template <class Op, class T> void reduce_blocks(const T* x_n, int64_t n, int64_t count, T* out) {
     using V = vec<T>;
