@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 
+import numpy
+import pytest
 from distributed.protocol import deserialize, serialize
 
 import claygrad as torch
@@ -57,3 +60,20 @@ def test_dask_sends_buffers_beside_the_pickle() -> None:
         deserialize(header, frames)
     t = torch.arange(1000.0)
     assert deserialize(*serialize(t)).data_ptr() == t.data_ptr()
+
+
+def test_read_only_buffers_as_of_ray() -> None:
+    """A tensor from memory that may only be read is a copy, which may be written to; an array over it is not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    t = torch.arange(1000.0)
+    data = pickle.dumps(t, 5, buffer_callback=buffers.append)
+    assert len(data) < 1000
+    held = [memoryview(bytes(buffer.raw())) for buffer in buffers]
+    back = pickle.loads(data, buffers=held)
+    back += 1
+    assert torch.equal(back, t + 1)
+    array = numpy.frombuffer(held[0], numpy.float32)
+    with pytest.warns(UserWarning, match="not writable"):
+        seen = torch.from_numpy(array)
+    assert seen.data_ptr() == array.ctypes.data
+    assert torch.equal(seen, t)

@@ -53,6 +53,7 @@ def test_torchrun_with_its_arguments() -> None:
     ("raise", "rank 1 raised ValueError: out of cheese"),
     ("exit", "[rank1]: stops all ranks: its program ended with sys.exit(3)"),
     ("return", "rank 1 has left: its program ended while rank 0 waits in all_reduce"),
+    ("hang", "Timed out waiting 1500ms for all_reduce operation to complete"),
     ("SIGKILL", "rank 1 was killed by signal 9 (SIGKILL)"),
     ("SIGSEGV", "rank 1 was killed by signal 11 (SIGSEGV)"),
 ])

@@ -4,16 +4,20 @@ import os
 import signal
 import sys
 import time
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("mpi")
-rank, how = dist.get_rank(), sys.argv[1]
+how = sys.argv[1]
+dist.init_process_group("mpi", timeout=timedelta(seconds=1.5) if how == "hang" else None)
+rank = dist.get_rank()
 if rank == 1:
     time.sleep(0.3)
     if how == "raise":
         raise ValueError("out of cheese")
+    if how == "hang":
+        time.sleep(100)
     if how == "exit":
         sys.exit(3)
     if how == "return":
