@@ -1,8 +1,9 @@
 """Special functions that no array module for accelerators need have, as array code: forms of their operations.
 
 Bessel functions are integrals over smooth functions (DLMF 10.9), taken by Gauss's rule on a fixed number of nodes, and
-asymptotic series for large arguments; incomplete gammas a power series or a continued fraction (DLMF 8.7, 8.9). All are
-computed in float64, and rounded at the end. They are slow beside a kernel, and right.
+asymptotic series for large arguments; so is Airy's function, which is made of them; incomplete gammas are a power
+series or a continued fraction (DLMF 8.7, 8.9). All are computed in float64, and rounded at the end. They are slow
+beside a kernel, and right.
 """
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def _panels(count: int, nodes: int) -> list[tuple[float, float]]:
             for x, w in zip(at.tolist(), weights.tolist(), strict=True)]
 
 
-def _far(xp: Any, x: Any, order: int) -> tuple[Any, Any]:
+def _far(xp: Any, x: Any, order: float) -> tuple[Any, Any]:
     """J and Y of a large argument: the real and the imaginary part of Hankel's series."""
     mu, term, even, odd = 4.0 * order * order, xp.ones_like(x), xp.ones_like(x), xp.zeros_like(x)
     for k in range(1, 26):
@@ -97,6 +98,42 @@ def _modified(xp: Any, input: Any, order: int, scaled: bool) -> Any:
     out = xp.where(tiny, first * xp.exp(small) if scaled else first, out)
     out = xp.where(x == 0, np.inf, xp.where(x < 0, np.nan, xp.where(xp.isnan(x), np.nan, xp.where(usual, out, 0.0))))
     return out.astype(input.dtype)
+
+
+def _airy(xp: Any, input: Any) -> Any:
+    """Ai: its power series near 0, K of order 1/3 on the right, and J of orders 1/3 and -1/3 on the left (DLMF 9.6)."""
+    x = input.astype(np.float64)
+    near = xp.where(xp.absolute(x) <= 2, x, 0.0)
+    cube, even, odd = near * near * near, xp.ones_like(near), near
+    first, second = even, odd
+    for k in range(1, 14):
+        even = even * cube / ((3 * k - 1) * (3 * k))
+        odd = odd * cube / ((3 * k) * (3 * k + 1))
+        first, second = first + even, second + odd
+    out = 0.35502805388781724 * first - 0.25881940379280680 * second
+    right = xp.where((x > 2) & (x < 110), x, 2.0)
+    z = right * xp.sqrt(right) * (2 / 3)
+    reach, steps = xp.arccosh(1 + 60 / z), 160
+    total = xp.zeros_like(z)
+    for k in range(steps + 1):
+        t = reach * (k / steps)
+        total = total + (0.5 if k == 0 else 1.0) * xp.exp(-2 * z * xp.square(xp.sinh(t / 2))) * xp.cosh(t / 3)
+    out = xp.where(x > 2, xp.sqrt(right / 3) / np.pi * xp.exp(-z) * total * reach / steps, out)
+    left = xp.where((x < -2) & xp.isfinite(x), -x, 2.0)
+    z = left * xp.sqrt(left) * (2 / 3)
+    far = z > FAR
+    big, small = xp.where(far, z, FAR), xp.where(far, FAR, z)
+    waves = _far(xp, big, 1 / 3)[0] + _far(xp, big, -1 / 3)[0]
+    closer, tail, reach = xp.zeros_like(z), xp.zeros_like(z), xp.arcsinh(40 / small)
+    for at, weight in _panels(2, 40):
+        closer = closer + weight * 2 * np.cos(at * np.pi / 3) * xp.cos(small * np.sin(at * np.pi))
+    for at, weight in _panels(12, 16):
+        t = at * reach
+        tail = tail + weight * xp.sinh(t / 3) * xp.exp(-small * xp.sinh(t))
+    closer = closer + tail * reach * (2 * np.sin(np.pi / 3) / np.pi)
+    out = xp.where(x < -2, xp.sqrt(left) / 3 * xp.where(far, waves, closer), out)
+    out = xp.where(x > 103.892, 0.0, out)
+    return xp.where(xp.isfinite(x), out, np.nan).astype(input.dtype)
 
 
 def _gamma_parts(xp: Any, a: Any, x: Any, log_gamma: Callable[[Any], Any]) -> tuple[Any, Any]:
@@ -173,7 +210,10 @@ def forms() -> dict[str, Callable[..., Any]]:
         return lambda xp, input, other: _incomplete(xp, xp.asarray(input), xp.asarray(other), upper) \
             if input.dtype.kind == "f" else None
 
-    return {"special_bessel_j0": bessel(0, False), "special_bessel_j1": bessel(1, False),
+    def airy(xp: Any, x: Any) -> Any:
+        return _airy(xp, x) if x.dtype.kind == "f" else None
+
+    return {"special_airy_ai": airy, "special_bessel_j0": bessel(0, False), "special_bessel_j1": bessel(1, False),
             "special_bessel_y0": bessel(0, True), "special_bessel_y1": bessel(1, True),
             "special_modified_bessel_k0": modified(0, False), "special_modified_bessel_k1": modified(1, False),
             "special_scaled_modified_bessel_k0": modified(0, True),

@@ -9,7 +9,7 @@ from tests.devices.compare import HOST_ONLY, SAID, differences
 KEYS = [key for key, said in SAID.items() if said.name not in HOST_ONLY]
 
 # SciPy and LAPACK compute these, in main memory: the device refuses them and names the way out.
-LACKING = frozenset("airy_ai chalf ldl_factor_ex ldl_factor ldl_solve".split())
+LACKING = frozenset("chalf ldl_factor_ex ldl_factor ldl_solve".split())
 
 
 # bfloat16 is kept by its bits: what tells it from other dtypes is refused, or rounds in another place than a kernel.

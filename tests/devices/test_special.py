@@ -32,6 +32,16 @@ def test_bessel(name, there):
     assert call(x.float().to(there)).dtype == torch.float32
 
 
+def test_airy(there):
+    x = torch.cat([torch.linspace(-60, 20, 900, dtype=torch.float64), torch.linspace(-2.1, 2.1, 300, dtype=torch.float64),
+                   torch.tensor([0.0, -0.0, 1e-300, -1e-9, 103.8, 103.9, 110.0, 1e300, -1e3, -1e4, -12.19, -12.15, math.inf, -math.inf, math.nan],
+                                dtype=torch.float64)])
+    mine, other = torch.special.airy_ai(x.to(there)).cpu(), torch.special.airy_ai(x)
+    wave = (x.clamp(max=-1).abs() ** -0.25) / math.sqrt(math.pi) * (x < -1)
+    _alike(mine, other, torch.maximum(other.abs(), wave * (1 + x.abs().clamp(max=1e5) ** 1.5 / 100)).clamp(min=1e-300))
+    assert torch.special.airy_ai(x.float().to(there)).dtype == torch.float32
+
+
 @pytest.mark.parametrize("name", ["igamma", "igammac"])
 def test_incomplete_gamma(name, there):
     torch.manual_seed(0)
