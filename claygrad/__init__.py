@@ -71,6 +71,8 @@ _find_accelerators_by(lambda kind: __getattr__("devices").table_of(kind), lambda
 UPCALLS.update({"tensor_text": tensor_text, "print_options": get_printoptions, "autograd.backward": autograd.backward,
              "sparse_module": lambda: __getattr__("sparse"),
              "entries": lambda parts: iter(parts),        # an override may give a tensor: Python counts these calls
+             "vmap_module": lambda: _importlib.import_module("claygrad.func._vmap"),
+             "override_forms": lambda: _importlib.import_module("claygrad._override_forms").override_forms(),
              "dispatch_module": lambda: _importlib.import_module("claygrad.utils._python_dispatch"),
              "wrapper": lambda *args, **kwargs: UPCALLS["dispatch_module"]().make_wrapper(*args, **kwargs)})
 __version__ = version.__version__

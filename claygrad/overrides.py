@@ -68,20 +68,13 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     values = tuple(relevant_args)
     found = overriding_of(values)
     if found is None:
-        raise TypeError(_nobody(public_api, []))
-    return hand(public_api, _with_tensors(found, values), args, kwargs, _nobody)
+        raise TypeError(_nobody(public_api, ()))
+    return hand(public_api, found, values, args, kwargs, _nobody)
 
 
-def _with_tensors(found: list[Any], values: tuple[Any, ...]) -> list[Any]:
-    """Functions written in Python count plain tensors among those to be asked, last, as PyTorch's do."""
-    plain = next((x for x in values if type(x) is Tensor), None)
-    return found if plain is None or not found else [*found, plain]
-
-
-def _nobody(function: Callable[..., Any], found: list[Any]) -> str:
+def _nobody(function: Callable[..., Any], types: tuple[type, ...]) -> str:
     name = f"{getattr(function, '__module__', None)}.{getattr(function, '__name__', function)}"
-    text = (f"no implementation found for '{name}' on types that implement __torch_function__: "
-            f"{[type(x) for x in found]}")
+    text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
     return f"{text} nor in mode {mode_stack()[-1]}" if mode_is_active() else text
 
 

@@ -382,26 +382,36 @@ def batched_backward(run: Callable[..., Any], roots: tuple[Any, ...], seeds: lis
                            "vmap is given")
     with seen([batch for batch in running() if batch.level != level]):
         values = tuple(root._value for root, _ in pairs)
-        starts = [None if seed is None else _laid_open(seed, level, size) for _, seed in pairs]
+        starts = [None if seed is None else laid_open(seed, level, size) for _, seed in pairs]
         inputs = tuple(x._value for x in targets)
         found = batched_backward(run, values, starts, retain_graph, create_graph, inputs, allow_unused)
         if found is None:
             found = run(values, starts, retain_graph, create_graph, inputs, allow_unused, False)
-        return tuple(None if g is None else _closed(g, level) for g in found)
+        return tuple(None if g is None else closed(g, level) for g in found)
 
 
-def _laid_open(x: Tensor, level: int, size: int) -> Tensor:
+def backward_of_seeds(run: Callable[..., Any], roots: tuple[Any, ...], seeds: list[Tensor], retain_graph: bool,
+                      create_graph: bool, targets: tuple[Any, ...], allow_unused: bool) -> tuple[Tensor | None, ...]:
+    """Gradients for every row of the seeds in one backward pass, in which gradients are batches."""
+    with entered(len(seeds[0]), "error") as batch:
+        given = [wrap(seed, batch.level) for seed in seeds]
+        found = run(roots, given, retain_graph, create_graph, targets, allow_unused, False)
+    return tuple(None if g is None else value_at(g, batch.level, batch.size) for g in found)
+
+
+def laid_open(x: Tensor, level: int, size: int) -> Tensor:
     """A tensor with its batch of a level as first axis, below those of inner vmaps."""
     if level_of(x) <= level:
         return value_at(x, level, size)
-    return wrap(_laid_open(x._value, level, size).movedim(1, 0), x._level)  # type: ignore[attr-defined]
+    return wrap(laid_open(x._value, level, size).movedim(1, 0), x._level)  # type: ignore[attr-defined]
 
 
-def _closed(x: Tensor, level: int) -> Tensor:
+def closed(x: Tensor, level: int) -> Tensor:
     """The reverse."""
     if level_of(x) <= level:
         return wrap(x, level)
-    return wrap(_closed(x._value.movedim(1, 0), level), x._level)  # type: ignore[attr-defined]
+    return wrap(closed(x._value.movedim(1, 0), level), x._level)  # type: ignore[attr-defined]
 
 
-UPCALLS.update(batched=batched, batched_make=batched_make, batched_backward=batched_backward)
+UPCALLS.update(batched=batched, batched_make=batched_make, batched_backward=batched_backward,
+               backward_of_seeds=backward_of_seeds)

@@ -29,14 +29,16 @@ def _after(cls: Any, ctx: Any, args: tuple[Any, ...], made: Any, outs: Any,
     """Give the outputs their tangents."""
     if not before:
         return
-    if len(before) > 1:
-        raise NotImplementedError(f"{cls.__name__}: the jvp of a custom Function is called at one level of forward "
-                                  "mode only\n"
-                                  "  use operations of claygrad in its place where torch.func.jvp is nested")
-    level, tangents, versions = before[0]
     if cls.jvp is Function.jvp:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
+    for level, tangents, versions in reversed(before):        # the outermost first: tangents of tangents are its own
+        _at_level(cls, ctx, args, made, outs, level, tangents, versions, dirty, constant, materialize)
+
+
+def _at_level(cls: Any, ctx: Any, args: tuple[Any, ...], made: Any, outs: Any, level: Level,
+              tangents: list[Tensor | None], versions: list[int], dirty: tuple[Any, ...], constant: tuple[Any, ...],
+              materialize: bool) -> None:
     with level.below():
         given = [zeros_like(x).detach() if tangent is None and materialize and _differentiable(x) else tangent
                  for x, tangent in zip(args, tangents, strict=True)]

@@ -10,7 +10,6 @@ from claygrad.core.graph.engine import one_like, run_backward
 from claygrad.core.graph.intercept import get_batches
 from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops.fill import ones, ones_like, zeros_like
-from claygrad.ops.join import stack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -263,7 +262,7 @@ def _batched(
     targets: tuple[Root, ...],
     allow_unused: bool,
 ) -> tuple[Tensor | None, ...]:
-    """One backward pass per row of the seeds, the results stacked."""
+    """One backward pass for all rows of the seeds, as `vmap` does it."""
     batches = [g for g in seeds if g is not None and g.ndim > 0]
     if len(batches) != len(roots):
         raise ValueError("is_grads_batched=True: every output needs a grad_output with a batch dimension")
@@ -273,12 +272,10 @@ def _batched(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
             "mapped dimension"
         )
-    rows = []
-    for k in range(sizes[0]):
-        keep = retain_graph or k + 1 < sizes[0]
-        row = [g[k] for g in batches]
-        rows.append(run_backward(roots, row, keep, create_graph, targets, allow_unused, False))
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+    UPCALLS["vmap_module"]()
+    found: tuple[Tensor | None, ...] = UPCALLS["backward_of_seeds"](run_backward, roots, batches, retain_graph,
+                                                                    create_graph, targets, allow_unused)
+    return found
 
 
 def _zeros(x: Root, create_graph: bool) -> Tensor:

@@ -109,6 +109,12 @@ cdef class Op(Rules):
         twin.has_out = False
         return twin
 
+    def torch_form(self):
+        """The twin in the namespace torch of a function of nn.functional: without `inplace=`, and another function to overrides."""
+        cdef Op twin = self.copy()
+        twin._drop_inplace()
+        return twin
+
     def _drop_inplace(self):
         """Methods and in-place forms take no `inplace=`: it is the last parameter and keeps its default (bind_keywords)."""
         if self.inplace_at >= 0:

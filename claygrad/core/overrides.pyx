@@ -99,12 +99,44 @@ cdef object hand_over(object function, list found, PyObject** args, Py_ssize_t n
     return hand_on(function, found, given, named)
 
 
+cdef dict _forms = None                             # Note [What overrides receive] in claygrad/_override_forms.py
+
+
 cdef object hand_on(object function, list found, tuple args, object kwargs):
-    return _hand(function, found, args, kwargs, None)
+    global _forms
+    cdef list counted
+    if _forms is None:
+        _forms = UPCALLS["override_forms"]()
+    form = _forms.get(function)
+    if form is not None:
+        bound, named, values = form.handed(args, kwargs)
+        counted = _counted(values)
+        if not found or _any_odd(counted):
+            return _hand(function, found, _types(counted), bound, named, None)
+    return _hand(function, found, _types(found), args, kwargs, None)
 
 
-cdef object _hand(object function, list found, tuple args, object kwargs, object refusal):
-    types = tuple([type(x) for x in found])
+cdef tuple _types(list values):
+    return () if values is None else tuple([type(x) for x in values])
+
+
+cdef bint _any_odd(list values):
+    for x in values or ():
+        if is_odd(x):
+            return True
+    return False
+
+
+cdef list _counted(values):
+    """Those that override, and the plain tensors among them, in order of precedence: what functions written in Python count."""
+    cdef list found = None
+    for x in values:
+        if type(x) is Tensor or is_odd(x):
+            found = _joined(found, x)
+    return found
+
+
+cdef object _hand(object function, list found, tuple types, tuple args, object kwargs, object refusal):
     mode = None
     if clay_overrides.modes and not clay_overrides.all_off:
         mode = _stack.modes.pop()
@@ -124,7 +156,7 @@ cdef object _hand(object function, list found, tuple args, object kwargs, object
         result = method(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    raise _unanswered(function, found, mode) if refusal is None else TypeError(refusal(function, found))
+    raise _unanswered(function, found, mode) if refusal is None else TypeError(refusal(function, types))
 
 
 cdef object _unanswered(object function, list found, object mode):
@@ -174,9 +206,9 @@ def overriding_of(values):
     return [] if found is None and clay_overrides.modes else found
 
 
-def hand(function, list found, tuple args, kwargs, refusal):
-    """Call the overrides; `refusal` is the error if all return NotImplemented."""
-    return _hand(function, found, args, kwargs, refusal)
+def hand(function, list found, values, tuple args, kwargs, refusal):
+    """Call the overrides, with the classes of `values`; `refusal` is the error if all return NotImplemented."""
+    return _hand(function, found, _types(_counted(values)), args, kwargs, refusal)
 
 
 def skip_one():

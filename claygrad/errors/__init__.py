@@ -11,6 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.overrides import DisableTorchFunction
 from claygrad.errors._calls import Call
 from claygrad.errors._failed import attach, failed_of
 from claygrad.errors._frames import is_ours, raised_by_us, without_our_frames
@@ -89,20 +90,21 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
     plain = type(error).__module__ == "builtins" or type(error).__name__ in _PLAIN
     _busy.now = True
     try:
-        said, failed = message_of(error), failed_of(error)
-        ours = is_ours(frame.f_code)
-        if (said is None or failed is None) and raised_by_us(error):
-            said = said or (Message.of(error) if plain else None)
-            failed = failed or attach(error)
-        elif said is None:
-            explain(error)
-        if failed is not None:
-            failed.meet(call, frame, ours)
-        if said is not None:
-            said.meet(call, frame, ours)
-            said.write(error)
-        if not ours:
-            without_our_frames(error)
+        with DisableTorchFunction():                 # reading shapes must not call overrides of the user's
+            said, failed = message_of(error), failed_of(error)
+            ours = is_ours(frame.f_code)
+            if (said is None or failed is None) and raised_by_us(error):
+                said = said or (Message.of(error) if plain else None)
+                failed = failed or attach(error)
+            elif said is None:
+                explain(error)
+            if failed is not None:
+                failed.meet(call, frame, ours)
+            if said is not None:
+                said.meet(call, frame, ours)
+                said.write(error)
+            if not ours:
+                without_our_frames(error)
     finally:
         _busy.now = False
 

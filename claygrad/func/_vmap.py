@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["vmap"]
-UPCALLS.update(batch_rules=_batch_rules, batched_function=_batch_functions.batched_function)
+UPCALLS.update(batch_rules=_batch_rules, batched_function=_batch_functions.batched_function,
+               batched_operator=_batch_functions.batched_operator)
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,

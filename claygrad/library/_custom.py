@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd import no_grad
 from claygrad.autograd.grad_mode import is_grad_enabled
-from claygrad.core import Tensor
+from claygrad.core import UPCALLS, Tensor
 from claygrad.core.graph.function import Function
+from claygrad.core.graph.intercept import get_batches
 from claygrad.library._operators import OpOverload, ops
 from claygrad.library._schema import FunctionSchema, infer_schema, parse_schema
 from claygrad.utils import pytree
@@ -91,6 +92,11 @@ class Operator:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = bind(self.schema, args, kwargs)
+        if get_batches():
+            answer = UPCALLS["batched_operator"](self, self.batched, self.overload._name,
+                                                 self._as_written(args), kwargs)
+            if answer is not None:
+                return answer[0]
         tensors = [one for one in pytree.tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
         if is_grad_enabled() and any(one.requires_grad for one in tensors):
             own = self.kernels.get("AutogradCPU") or self.kernels.get("Autograd")
@@ -99,6 +105,14 @@ class Operator:
             if self.gradient is not None or self.below_autograd:
                 return _record(self, args, kwargs)
         return self.run(tensors, args, kwargs)
+
+    def _as_written(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The positional arguments without the last ones that are at their defaults."""
+        positional = [one for one in self.schema.arguments if not one.kwarg_only]
+        count = len(args)
+        while count and positional[count - 1].has_default and args[count - 1] is positional[count - 1].default_value:
+            count -= 1
+        return args[:count]
 
     def run(self, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the kernel for these tensors."""
@@ -257,7 +271,7 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def register_vmap(self, func: Any = None) -> Any:
-        """The function for batches, kept for `vmap`."""
+        """The function for batches, which `vmap` calls: func(info, in_dims, *args) gives the output and out_dims."""
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             self._operator.batched = fn
             return fn

@@ -209,7 +209,7 @@ class _Defined:
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """The function of an operator for batches, kept for `vmap`."""
+    """The function of an operator for batches, which `vmap` calls: func(info, in_dims, *args)."""
     operator = operator_of(op)
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -141,6 +141,29 @@ class OpNamespace(types.ModuleType):
         return found
 
 
+# Compiled libraries that a package loads when it is imported, and without whose operators its Python parts work: the
+# operators that it looks up then. They raise when they are called, but for those that ask what the library has.
+_LEFT_OUT = {
+    "_torchaudio": ("_torchaudio::is_align_available", "_torchaudio::cuda_version"),
+    "libtorchaudio": ("torchaudio::_lfilter_core_loop", "torchaudio::_overdrive_core_loop", "torchaudio::forced_align",
+                      "torchaudio::rnnt_loss_forward"),
+}
+_ANSWERS = {"is_align_available": False, "cuda_version": None}
+
+
+def _absent_operator(operator: str, library: str) -> Any:
+    last = operator.rpartition(":")[2]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if last in _ANSWERS:
+            return _ANSWERS[last]
+        raise NotImplementedError(f"{operator} is in the compiled library {library}, made for PyTorch"
+                                  "\n  instead: write it in Python, with torch.library.custom_op(...)")
+
+    call.__name__ = call.__qualname__ = last
+    return call
+
+
 class Ops(types.ModuleType):
     """`torch.ops`: a namespace for every library."""
 
@@ -163,11 +186,18 @@ class Ops(types.ModuleType):
             setattr(self, name, found)
         return found
 
-    def load_library(self, path: Any) -> NoReturn:
-        """Refused: libraries for PyTorch's dispatcher are built against PyTorch."""
-        raise OSError(f"Could not load this library: {path}\n  It is built against PyTorch's C++ library, which "
-                      f"claygrad is "
-                      "not;\n  instead: write the operator in Python with torch.library.custom_op")
+    def load_library(self, path: Any) -> None:
+        """Refused but for some: libraries for PyTorch's dispatcher are built against PyTorch."""
+        name = str(path).rpartition("/")[2].partition(".")[0]
+        if name not in _LEFT_OUT:
+            raise OSError(f"Could not load this library: {path}\n  It is built against PyTorch's C++ library, which "
+                          f"claygrad is "
+                          "not;\n  instead: write the operator in Python with torch.library.custom_op")
+        for operator in _LEFT_OUT[name]:
+            space, last = operator.split("::")
+            packet = self.namespace(space)
+            if last not in vars(packet):
+                setattr(packet, last, _absent_operator(operator, name))
 
     def import_module(self, module: str) -> None:
         """Import a Python module that registers operators."""

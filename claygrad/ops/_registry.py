@@ -140,9 +140,13 @@ def _place(said: Declaration, made: Any) -> None:
         space, _, last = name.rpartition(".")
         if said.public:
             for where in (space,) if space else said.namespaces:
-                NAMESPACES[where][last] = made
+                NAMESPACES[where][last] = made.torch_form() if where == "torch" and last in _TWO_FUNCTIONS else made
         if said.method and not space and last not in METHODS and "torch" in said.namespaces:
             METHODS[last] = made.method_form() if hasattr(made, "method_form") else made
+
+
+# torch.relu and nn.functional.relu are two functions, which overrides tell apart: Note [What overrides receive].
+_TWO_FUNCTIONS = frozenset("relu selu celu rrelu rms_norm".split())
 
 
 class Attribute(property):

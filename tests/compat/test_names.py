@@ -43,7 +43,8 @@ def _of_kind(kind: str) -> list[tuple[str, str]]:
     for module, known in TABLE.items():
         if any(word in module for word in (".config", "torch._C")) or names.answers(names.our_name(module)):
             continue
-        found += [(module, name) for name, (what, _) in known.items() if what == kind]
+        own = vars(importlib.import_module(names.our_name(module)))
+        found += [(module, name) for name, (what, _) in known.items() if what == kind and name not in own]
     return found
 
 
