@@ -57,7 +57,9 @@ def _uses() -> list[Use]:
                             "mlp-mixer-pytorch", "nystrom-attention", "sinkhorn-transformer"),
               "glom_pytorch": ("glom-pytorch", "bottleneck-transformer-pytorch", "byol-pytorch", "lambda-networks", "x-clip"),
               "invariant_point_attention": ("invariant-point-attention", "se3-transformer-pytorch"),
-              "madgrad": ("madgrad", "ranger-adabelief", "fairscale")}
+              "madgrad": ("madgrad", "ranger-adabelief", "fairscale"),
+              "art": ("adversarial-robustness-toolbox",), "quanto": ("optimum-quanto",), "torchhd": ("torch-hd",),
+              "torchsurv": ("torchsurv", "pycox", "torchtuples")}
     wider: dict[str, dict[str, float]] = {}
     names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))
     return [Use(name, called.get(name, (name.replace("_", "-"),)), **wider.get(name, {})) for name in names]
