@@ -34,7 +34,7 @@ RANK = {
     "compiler": 7, "jit": 7, "library": 7, "__config__": 7, "__future__": 7,
     "claygrad": 9,
     "testing": 10, "array_api": 10, "debug": 10,
-    "compat": 10,        # loaded when asked for: it sees the whole package
+    "compat": 10, "_override_forms": 10,        # loaded when asked for: they see the whole package
     "fx": 11,
     "cli": 11,
     "__main__": 12,
