@@ -8,6 +8,7 @@ from claygrad.autograd.graph import GradientEdge
 from claygrad.core import UPCALLS, Size, Tensor, is_wrapper, prefix
 from claygrad.core.graph.engine import one_like, run_backward
 from claygrad.core.graph.intercept import get_batches
+from claygrad.core.overrides import hand, overriding_of
 from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops.fill import ones, ones_like, zeros_like
 
@@ -44,12 +45,18 @@ def backward(
         grad_tensors = grad_variables
     targets = None if inputs is None else _inputs(inputs, "backward")
     roots = _roots(tensors)
+    asked = (*roots, *(targets or ()))
+    found = overriding_of(asked)
+    if found is not None:
+        return _handed_over(backward, found, asked, (roots,), grad_tensors=grad_tensors, retain_graph=retain_graph,
+                            create_graph=create_graph, inputs=targets)
     seeds = _seeds(roots, grad_tensors)
     if create_graph:
         _warn_of_cycles()
     run_backward(
         roots, seeds, create_graph if retain_graph is None else retain_graph, create_graph, targets, True, True
     )
+    return None
 
 
 @overload
@@ -105,6 +112,12 @@ def grad(
         allow_unused = materialize_grads
     roots = _roots(outputs)
     targets = _inputs(inputs, "grad")
+    overriding = overriding_of((*roots, *targets))
+    if overriding is not None:
+        return _handed_over(grad, overriding, (*roots, *targets), (roots, targets), grad_outputs=grad_outputs,
+                            retain_graph=retain_graph, create_graph=create_graph, only_inputs=only_inputs,
+                            allow_unused=allow_unused, is_grads_batched=is_grads_batched,
+                            materialize_grads=materialize_grads)
     if not only_inputs:
         warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -133,6 +146,17 @@ def _batched_backward(roots: tuple[Root, ...], seeds: list[Tensor | None], retai
     found: tuple[Tensor | None, ...] | None = UPCALLS["batched_backward"](
         run_backward, roots, seeds, retain_graph, create_graph, targets, allow_unused)
     return found
+
+
+def _handed_over(function: Any, found: list[Any], asked: tuple[Root, ...], args: tuple[Any, ...], **kwargs: Any) -> Any:
+    """What `__torch_function__` of an argument, or a mode, answers in its place; plain tensors are counted, last."""
+    plain = [x for x in asked if type(x) is Tensor][:1] if found else []
+    return hand(function, found + plain, args, kwargs, _nobody_answers)
+
+
+def _nobody_answers(function: Any, found: list[Any]) -> str:
+    return (f"no implementation found for '{function.__module__}.{function.__name__}' on types that implement "
+            f"__torch_function__: {[type(x) for x in found]}")
 
 
 def _roots(tensors: Any) -> tuple[Root, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 DEEPEST = 5  # containers in containers that are followed to a name
+SEARCHES = 100  # each looks at every object that Python's garbage collector knows
 _CONTAINERS = (list, tuple, set, frozenset, deque)
 
 
@@ -54,6 +55,7 @@ class _Root:
 class _Search:
     def __init__(self, ignore: Iterable[Any] = ()) -> None:
         self.ignore = {id(x) for x in ignore}
+        self.left = SEARCHES
         self.roots: dict[int, list[_Root]] = {}
         self.globals: dict[int, str] = {}
         for module in list(sys.modules.values()):
@@ -73,15 +75,21 @@ class _Search:
         """The referrers of an object that have a name."""
         for root in sorted(self.roots.get(id(x), ()), key=lambda root: root.name == "self"):
             yield Referrer("variable", root.name, None, root.where, root.function)
-        holders = gc.get_referrers(x)
+        holders = self._holders(x)
         self.ignore.add(id(holders))
         path = path | {id(x)}
         for holder in holders:
+            if self.left <= 0:
+                break
             if id(holder) in self.ignore or id(holder) in path or isinstance(holder, FrameType):
                 continue
             yield from self._through(x, holder, depth, path)
         self.ignore.discard(id(holders))
         del holders
+
+    def _holders(self, x: Any) -> list[Any]:
+        self.left -= 1
+        return gc.get_referrers(x) if self.left >= 0 else []
 
     def _through(self, x: Any, holder: Any, depth: int, path: frozenset[int]) -> Iterator[Referrer]:
         if id(holder) in self.globals:
@@ -128,7 +136,7 @@ class _Search:
 
     def _in_dict(self, x: Any, holder: dict[Any, Any], depth: int, path: frozenset[int]) -> Iterator[Referrer]:
         keys = [key for key, value in list(holder.items()) if value is x]
-        owners = gc.get_referrers(holder)
+        owners = self._holders(holder)
         owner = next((one for one in owners if type(one) is not FrameType and _own_dict(one) is holder), None)
         self.ignore.add(id(owners))
         if owner is not None:
@@ -158,10 +166,10 @@ class _Search:
                 yield Referrer("attribute", f"{one.name}.{key}", one.name, one.where, one.function)
 
     def _in_closure(self, x: Any, cell: CellType) -> Iterator[Referrer]:
-        for closure in gc.get_referrers(cell):
+        for closure in self._holders(cell):
             if type(closure) is not tuple:
                 continue
-            for function in gc.get_referrers(closure):
+            for function in self._holders(closure):
                 if isinstance(function, FunctionType) and function.__closure__ is closure:
                     name = function.__code__.co_freevars[next(i for i, one in enumerate(closure) if one is cell)]
                     yield Referrer("closure", name, function.__qualname__, None, function.__qualname__)
@@ -198,7 +206,8 @@ def referrers(x: Any, *, ignore: Iterable[Any] = ()) -> list[Referrer]:
     """What refers to a tensor (or any other object), by the names that the program has for it, each once.
 
     Variables of running functions and of Python's modules, attributes, elements of lists and dicts, closures, the
-    tensor whose gradient it is, views of it. `ignore`: containers that do not count.
+    tensor whose gradient it is, views of it. `ignore`: containers that do not count. Of what thousands refer to, such
+    as 0, only the first are found.
 
     >>> class Cache: ...
     >>> cache = Cache()

@@ -349,6 +349,8 @@ def zeros_like(x: Tensor, dtype: Any = None, layout: Any = None, device: Any = N
                requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """A tensor of the same shape and layout without entries."""
     kind = x.dtype if dtype is None else dtype
+    if memory_format is not None and layout is not strided:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     if layout is strided:
         return TORCH["zeros"](tuple(x.shape), dtype=kind, device=device, requires_grad=requires_grad)
     if device is not None and parse_device(device).type != "cpu":

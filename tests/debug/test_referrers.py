@@ -8,6 +8,8 @@ import weakref
 from collections import deque
 from typing import NamedTuple
 
+import pytest
+
 import claygrad as torch
 from claygrad import debug, nn
 
@@ -91,3 +93,11 @@ def test_asking_keeps_nothing_alive_and_leaves_locals_alone():
 
 def test_what_nothing_names_has_no_referrers():
     assert debug.referrers(torch.ones(2)) == []
+
+
+@pytest.mark.parametrize("x", [0, None, "", (), True, int, torch, torch.ones], ids=repr)
+def test_what_thousands_refer_to_is_not_searched_for_ever(monkeypatch, x):
+    searches, search = [], gc.get_referrers
+    monkeypatch.setattr(gc, "get_referrers", lambda *what: searches.append(1) or search(*what))
+    assert isinstance(debug.referrers(x), list)
+    assert 1 <= len(searches) <= 100

@@ -14,7 +14,7 @@ from claygrad.core.dispatch.promotion cimport result_code
 from claygrad.core.dispatch.reference cimport call_declared, check_call, off_cpu, reference
 from claygrad.core.graph.conj_view cimport any_off_cpu, any_lazy, resolve, resolved, with_bits
 from claygrad.core.graph.intercept cimport applies, forward_levels, intercept
-from claygrad.core.graph.inplace cimport begin_write, check_writable, overlaps, rebase, write_layout
+from claygrad.core.graph.inplace cimport begin_write, check_history, check_inference, check_writable, overlaps, rebase, write_layout
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport FORWARD, INPLACE, observed, wanted
@@ -424,7 +424,7 @@ cdef int write_out(str name, Tensor target, Tensor result, bint strided) except 
                  UserWarning)
         target.resize_(result.shape)            # this bumps the version
         target.layout.storage.before_write()
-        if strided and not result.layout.contiguous and dense(result.layout):
+        if strided and dense(result.layout):
             bits = target.layout.bits
             target.layout = new_layout(target.layout.storage, target.layout.dtype, result.layout.ndim, result.layout.shape,
                                        result.layout.strides, target.layout.offset)
@@ -595,7 +595,10 @@ cdef object call_inplace(Op op, PyObject** slots):
     record = target.dtype.category >= CAT_FLOAT and should_record(op, slots)
     if lazy and any_sparse(slots, op.n_params):
         return UPCALLS["sparse_"](op, [<object>slots[i] for i in range(op.n_params)])
-    check_writable(t, record)
+    if t.inference:
+        _check_overlap(op, t, slots)                  # its error comes first
+        check_inference(t)
+    check_history(t, record)
     if op.fast == NULL or not target.contiguous or not native:
         _check_overlap(op, t, slots)
     _check_result(op, slots, target)

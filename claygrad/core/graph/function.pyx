@@ -484,6 +484,9 @@ cdef object _wrapped(FunctionNode ctx, object out, tuple args, bint record):
             t.bump()
         if id(x) in dirty and id(x) in inputs:
             if record:
+                if requires(t) and t.node is None:
+                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."
+                                       + where_text("the leaf was made", t.code, t.lasti))
                 if t.base is not None and len(outs) > 1:
                     raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
                                        "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
@@ -491,9 +494,6 @@ cdef object _wrapped(FunctionNode ctx, object out, tuple args, bint record):
                                        "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
                                        "inplace that returns a single Tensor and a second one that does the other operations). You can "
                                        "ask on the forum https://discuss.pytorch.org/ if you need help to do this change.")
-                if requires(t) and t.node is None:
-                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation."
-                                       + where_text("the leaf was made", t.code, t.lasti))
                 t.grad_ = None
                 check_writable(t, True)
                 rebase(t, ctx)

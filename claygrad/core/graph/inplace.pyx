@@ -30,10 +30,20 @@ cdef enum:
 
 
 cdef int check_writable(Tensor t, bint recording) except -1:
-    if t.inference and t.counter is None and not modes().inference:
+    if t.inference:
+        check_inference(t)
+    return check_history(t, recording)
+
+
+cdef int check_inference(Tensor t) except -1:
+    if t.counter is None and not modes().inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
                            "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
                            "details.")
+    return 0
+
+
+cdef int check_history(Tensor t, bint recording) except -1:
     if modes().no_grad or modes().inference:
         return 0
     if t.base is not None:
