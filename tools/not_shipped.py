@@ -4,9 +4,8 @@
     python tools/not_shipped.py folders   # caches
 
 The wheel holds the modules (.py), their tables (.txt, .xz), pages (.js, .css), kernels that CuPy
-compiles (.cu, .cuh) and types (.pyi, py.typed), and the
-contract of the compiled ones (.pxd); the compiled modules come from the build. New files of these kinds need no edit
-anywhere.
+compiles (.cu, .cuh) and types (.pyi, py.typed); the compiled modules come from the build.
+New files of these kinds need no edit anywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "claygrad"
-SHIPPED = {".py", ".pyi", ".pxd", ".txt", ".xz", ".typed", ".js", ".css", ".cu", ".cuh"}
+SHIPPED = {".py", ".pyi", ".txt", ".xz", ".typed", ".js", ".css", ".cu", ".cuh"}
 
 
 def names(kind: str) -> list[str]:
