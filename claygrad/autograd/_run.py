@@ -149,14 +149,13 @@ def _batched_backward(roots: tuple[Root, ...], seeds: list[Tensor | None], retai
 
 
 def _handed_over(function: Any, found: list[Any], asked: tuple[Root, ...], args: tuple[Any, ...], **kwargs: Any) -> Any:
-    """What `__torch_function__` of an argument, or a mode, answers in its place; plain tensors are counted, last."""
-    plain = [x for x in asked if type(x) is Tensor][:1] if found else []
-    return hand(function, found + plain, args, kwargs, _nobody_answers)
+    """What `__torch_function__` of an argument, or a mode, answers in its place."""
+    return hand(function, found, asked, args, kwargs, _nobody_answers)
 
 
-def _nobody_answers(function: Any, found: list[Any]) -> str:
+def _nobody_answers(function: Any, types: tuple[type, ...]) -> str:
     return (f"no implementation found for '{function.__module__}.{function.__name__}' on types that implement "
-            f"__torch_function__: {[type(x) for x in found]}")
+            f"__torch_function__: {list(types)}")
 
 
 def _roots(tensors: Any) -> tuple[Root, ...]:

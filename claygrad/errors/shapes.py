@@ -260,6 +260,8 @@ def heads(_: re.Match[str], context: Context) -> str | None:
     width, count = context.argument("embed_dim") or context.argument("d_model"), context.argument("num_heads")
     if not isinstance(width, int) or not isinstance(count, int) or width < 1:
         return "take num_heads that divides embed_dim"
+    if width > 1_000_000:
+        return f"num_heads must divide embed_dim, and {count} does not divide {width}"
     fits = [n for n in range(1, width + 1) if width % n == 0]
     near = sorted(sorted(fits, key=lambda n: abs(n - count))[:2])
     return (f"num_heads must divide embed_dim, and {count} does not divide {width}: take num_heads="

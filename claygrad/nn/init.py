@@ -124,6 +124,9 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         # Drawing normal numbers until they fit pays only where most of them do.
         if below(b) - below(a) > 0.3:
             return _redrawn(tensor, mean, std, a, b, generator)
+        beyond = max(a - mean, mean - b) / std
+        if beyond > 0 and (b - a) * beyond > 400_000 * std:
+            return _beside_the_bound(tensor, mean, std, a, b, beyond, generator)
         return _accepted(tensor, mean, std, a, b, generator)
 
 
@@ -150,6 +153,20 @@ def _accepted(tensor: Tensor, mean: float, std: float, a: float, b: float, gener
         result = candidates.where(pending, result)
         pending = too_rare(candidates) & pending
     return tensor if result is tensor else tensor.copy_(result)
+
+
+def _beside_the_bound(tensor: Tensor, mean: float, std: float, a: float, b: float, beyond: float,
+                      generator: Generator | None) -> Tensor:
+    """Of a mean far outside [a, b]: candidates over the whole of it would hardly ever be kept, so their distances from
+    the nearer bound are drawn, as far as the density is above exp(-40) of that at the bound."""
+    reach = 40.0 * std / beyond
+    distance, pending = _ops["empty_like"](tensor), _ops["ones_like"](tensor).bool()
+    while bool(pending.any()):
+        candidates = _ops["empty_like"](tensor).uniform_(0.0, reach, generator=generator)
+        distance = candidates.where(pending, distance)
+        odds = candidates.div(std).pow(2).mul_(-0.5).sub_(candidates.mul(beyond / std))
+        pending = _ops["empty_like"](tensor).uniform_(generator=generator).log_().gt(odds) & pending
+    return tensor.copy_(b - distance if mean > b else a + distance)
 
 
 # --- values that fit the size of a layer ---------------------------------------------------------------------------

@@ -112,3 +112,22 @@ def test_every_dtype_of_nothing_and_of_one(lib, dtype):
         assert t.sum().dtype is (kind if kind.is_floating_point or kind.is_complex else lib.int64)
         assert t.to(lib.float64).shape == t.shape
         assert t.contiguous().tolist() == t.tolist()
+
+
+def test_a_stride_beyond_all_memory_that_no_element_uses(lib):
+    x = lib.ones(2, 2).t().new_empty_strided((0, 3), (1, 2 ** 62))
+    assert x.numpy().shape == (0, 3)
+    assert x.tolist() == []
+
+
+def test_a_wrong_number_of_heads_is_said_at_once(lib):
+    with pytest.raises((AssertionError, ValueError), match="embed_dim must be divisible by num_heads"):
+        lib.nn.MultiheadAttention(2 ** 60 + 1, 2)
+
+
+@pytest.mark.parametrize(("mean", "low", "high"), [(2.0 ** 32, 0.0, 2.0), (-1e30, 0.0, 2.0), (1e6, -1e3, 1e3)])
+def test_a_mean_far_outside_the_bounds_ends(lib, mean, low, high):
+    drawn = lib.nn.init.trunc_normal_(lib.empty(100), mean, 1.0, low, high)
+    near = high if mean > high else low
+    assert low <= drawn.min().item() <= drawn.max().item() <= high
+    assert abs(drawn - near).max().item() <= 1e-2 * (high - low)

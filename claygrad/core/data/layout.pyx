@@ -73,9 +73,9 @@ cdef class Layout:
             raise no_elements() if self.bits & SPARSE else NotImplementedError("Cannot copy out of meta tensor; no data!")
         cdef cnp.npy_intp strides[64]
         cdef int i
-        cdef int64_t size = self.dtype.itemsize
-        for i in range(self.ndim):
-            strides[i] = self.strides[i] * size
+        cdef uint64_t size = self.dtype.itemsize
+        for i in range(self.ndim):                # unsigned: a stride that no element uses may be beyond all memory
+            strides[i] = <int64_t>(<uint64_t>self.strides[i] * size)
         out = clay_array(self.dtype.numpy, self.ndim, <cnp.npy_intp*>self.shape, strides, self.data())
         clay_set_base(out, base)
         if self.bits:
