@@ -178,8 +178,11 @@ def generators_in_use():
 
 cdef Generator _pick_for(object generator, Layout to):
     """The generator of a call that fills a tensor on an accelerator. Its numbers are made in main memory."""
+    return _pick_on(generator, to.storage.where)
+
+
+cdef Generator _pick_on(object generator, device where):
     cdef Generator g
-    cdef device where = to.storage.where
     if generator is None:
         return generator_of(where)
     g = <Generator?>generator
@@ -196,7 +199,7 @@ def check_generator(generator, device where):
 
 def host_twin(generator, device where):
     """The generator that draws for a device, and one of the CPU in the same state, for work that is done there."""
-    cdef Generator g = _pick_for(generator, where)
+    cdef Generator g = _pick_on(generator, where)
     cdef Generator twin = Generator.__new__(Generator)
     twin.engine, twin.where = g.engine, cpu
     return g, twin

@@ -25,7 +25,7 @@ def line(t) -> list:
 # Rectifiers. Note [inplace=]: an op that declares `inplace` writes into its input when that is true; the machinery
 # sees to it, so forwards take the flag and leave it alone.
 
-@pointwise(kernel="relu", namespace=("torch", "nn.functional"),
+@pointwise(kernel="relu", namespace=("torch", "nn.functional"), out=False,
            samples=lambda t: [*line(t), t.args(t(4, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, dtype="bool")), RuntimeError, "Boolean inputs not supported for relu")])
 def relu(xp, input: Tensor, inplace: bool = False):
@@ -99,7 +99,7 @@ elu_backward.rule(grad_output=lambda g, input, alpha: elu_backward(g, input, alp
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@pointwise(kernel="selu", namespace=("torch", "nn.functional"), method=False, node=renamed_in_place("Elu"),
+@pointwise(kernel="selu", namespace=("torch", "nn.functional"), method=False, out=False, node=renamed_in_place("Elu"),
            samples=line)
 def selu(xp, input: Tensor, inplace: bool = False):
     "The elu that keeps mean 0 and variance 1: out = 1.0507 * elu(input, 1.6733)."
@@ -122,7 +122,7 @@ def check_celu(alpha) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-@pointwise(kernel="celu", kernel_if={"alpha": ...}, namespace=("torch", "nn.functional"), method=False,
+@pointwise(kernel="celu", kernel_if={"alpha": ...}, namespace=("torch", "nn.functional"), method=False, out=False,
            check=check_celu, node=renamed_in_place("Celu"),
            samples=lambda t: [*line(t), t.args(t(4), 2.0)],
            errors=lambda t: [(t.args(t(2), 0.0), RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU")])

@@ -29,7 +29,8 @@ BINARY = ["add", "sub", "mul", "div", "remainder", "fmod", "floor_divide", "rsub
           "minimum", "heaviside", "logaddexp", "logaddexp2", "xlogy", "nextafter", "ldexp", "logical_and", "logical_or",
           "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "eq", "ne", "lt", "ge", "complex", "polar", "clamp_min", "clamp_max",
           "atan2", "pow", "igamma", "igammac"]
-EITHER_ZERO = ["fmax", "fmin", "maximum", "minimum"]        # of 0 and -0 NumPy's loops take one or the other
+# Of 0 and -0 NumPy's loops take one or the other; sinc of a whole number is a tiny number there, rounded.
+EITHER_ZERO = ["fmax", "fmin", "maximum", "minimum", "sinc"]
 ONES = {name: getattr(claygrad, name) for name in UNARY} | {name: getattr(claygrad.special, name) for name in IN_SPECIAL}
 ONES |= {"round to decimals": lambda x: claygrad.round(x, decimals=2), "round to tens": lambda x: claygrad.round(x, decimals=-1),
          "polygamma": lambda x: claygrad.polygamma(1, x.abs()), "polygamma of order 3": lambda x: claygrad.polygamma(3, x),

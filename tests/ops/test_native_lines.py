@@ -42,10 +42,10 @@ def test_padding(mode: str):
             if mode == "constant":
                 agrees(pad.constant_pad_nd, x, pads, 2)
                 continue
-            agrees(pad.bent_pad, x, pads, mode)
+            agrees(pad.pad_by_elements, x, pads, mode)
             if dtype in ("float32", "float64"):
                 g = rng.integers(-9, 9, pad.padded_shape(x, pads)).astype(dtype)
-                agrees(pad.bent_back, claygrad.from_numpy(g), pads, mode, shape)
+                agrees(pad.pad_backward, claygrad.from_numpy(g), pads, mode, shape)
 
 
 def test_padding_that_cuts_all_and_turned_inputs():

@@ -43,6 +43,7 @@ untyped_storage | The block of bytes on which this tensor lies.
 volatile | False: an attribute of PyTorch's past.
 """
 _OTHERS = """
+torch.distributed.default_pg_timeout | How long a group's collectives wait if no timeout is given: 30 minutes.
 torch.inf, claygrad.array_api.inf | Infinity, a float.
 torch.nan, claygrad.array_api.nan | Not a number, a float.
 torch.pi, claygrad.array_api.pi | π, a float.

@@ -11,10 +11,10 @@ import pickle
 import signal
 import struct
 import time
-import warnings
 from multiprocessing import connection
 from typing import Any
 
+from claygrad.core.user_warnings import warn
 from claygrad.utils.data.dataloader import _BaseDataLoaderIter
 from claygrad.utils.data.worker import POLL_SECONDS, Ended, Failure, Resume, work
 
@@ -50,7 +50,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             try:
                 process.start()
             except (TypeError, AttributeError, pickle.PicklingError):
-                warnings.warn(_NOT_PICKLED, stacklevel=2)
+                warn(_NOT_PICKLED)
                 raise
             pipe[1].close()                          # before the next is started, which would inherit it
             self.processes.append(process)
