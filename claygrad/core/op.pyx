@@ -250,6 +250,8 @@ cdef class Op(Rules):
     def __module__(self):
         said = self.info.get("declaration")
         space = "torch" if said is None or self.method else said.namespaces[0]
+        if space == "torch" and not self.method and 0 <= self.inplace_at < self.n_positional:
+            space = "nn.functional"                     # where functions take inplace=
         return (<object>self).__dict__.get("__module__", prefix() if space == "torch" else f"{prefix()}.{space}")
 
     @__module__.setter

@@ -174,7 +174,7 @@ cdef Layout _cosine(Op op, Cosine* a):
     cdef int64_t shape[16]
     cdef int i, dim = axis_in(a.dim.value, x.ndim)
     cdef Lines s
-    if not same_shape(x, y) or dim < 0:
+    if not same_shape(x, y) or dim < 0 or a.eps.real < 0:
         return None
     s = lines_along(x.ndim, x.shape, dim)
     for i in range(x.ndim - 1):

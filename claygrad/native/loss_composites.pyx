@@ -163,7 +163,7 @@ cdef object _cdist(Op op, Cdist* a):
 cdef object _cosine(Op op, Cosine* a):
     """Of few elements, where nothing is recorded."""
     cdef Layout x = <Layout>a.x1.layout
-    if not same_shape(x, <Layout>a.x2.layout) or x.numel > FEW or axis_in(a.dim.value, x.ndim) < 0:
+    if not same_shape(x, <Layout>a.x2.layout) or x.numel > FEW or axis_in(a.dim.value, x.ndim) < 0 or a.eps.real < 0:
         return None
     if recording(a.x1.given) or recording(a.x2.given):
         return None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import UPCALLS, parse_device, promote_types, refuse_unwritable
 from claygrad.core.sparse_tensor import Parts, parts, replace
-from claygrad.ops._formats import strided
+from claygrad.ops._formats import preserve_format, strided
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops.creation import chosen_dtype
 from claygrad.sparse._make import copied, sparse_mask, to_sparse
@@ -349,7 +349,7 @@ def zeros_like(x: Tensor, dtype: Any = None, layout: Any = None, device: Any = N
                requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """A tensor of the same shape and layout without entries."""
     kind = x.dtype if dtype is None else dtype
-    if memory_format is not None and layout is not strided:
+    if memory_format not in (None, preserve_format) and layout is not strided:
         raise RuntimeError("memory format option is only supported by strided tensors")
     if layout is strided:
         return TORCH["zeros"](tuple(x.shape), dtype=kind, device=device, requires_grad=requires_grad)

@@ -10,9 +10,10 @@ from tests.oracle.accuracy.run import table
 from tests.oracle.accuracy.units import BOUND, clearly_worse
 
 FAMILIES = ["lgamma", "erfinv", "special.ndtri", "special.i0", "special.i1", "digamma", "sin float", "cos float", "log float",
-            "log10 float", "atan2", "complex log1p", "addcmul", "large mean", "matmul", "linear", "conv2d", "logaddexp2", "exp2"]
+            "log10 float", "atan2", "complex log1p", "addcmul", "large mean", "matmul", "linear", "conv2d", "logaddexp2", "exp2",
+            "special.gammainc"]
 # Of these none is beyond the bound where PyTorch is better.
-WITHIN_BOUND = ["special.gammainc", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
+WITHIN_BOUND = ["special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
                 "special.modified_bessel_k0", "special.scaled_modified_bessel_k0", "digamma", "erfinv", "sinc",
                 "nn.functional.gelu float64", "gelu tanh float64", "polygamma 1"]
 

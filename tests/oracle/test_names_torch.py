@@ -32,18 +32,16 @@ MODULES = """nn nn.functional nn.init nn.modules nn.parallel nn.parameter nn.att
     distributed.optim distributed.fsdp.wrap""".split()
 
 LEFT_OUT = {
-    "processes find each other through MPI, without stores": "distributed.FileStore distributed.HashStore distributed.PrefixStore "
-        "distributed.Store distributed.TCPStore distributed.QueueEmptyError distributed.register_rendezvous_handler distributed.rendezvous",
+    "processes find each other through MPI; stores have no queues": "distributed.QueueEmptyError distributed.register_rendezvous_handler distributed.rendezvous",
     "arguments and parts of PyTorch's engines": "distributed.AllToAllOptions distributed.AllreduceCoalescedOptions distributed.AllreduceOptions "
         "distributed.BackendConfig distributed.BarrierOptions distributed.BroadcastOptions distributed.GatherOptions distributed.Logger "
         "distributed.ProcessGroupGloo distributed.ReduceOptions distributed.ReduceScatterOptions distributed.Reducer "
         "distributed.ScatterOptions distributed.breakpoint distributed.get_debug_level distributed.record_comm distributed.set_debug_level "
         "distributed.set_debug_level_from_env",
-    "groups that change or have a shape; several tensors in one call": "distributed.DeviceMesh distributed.init_device_mesh distributed.shrink_group "
-        "distributed.split_group distributed.all_gather_coalesced distributed.all_reduce_coalesced",
+    "groups that change or have a shape; several tensors in one call": "distributed.shrink_group "
+        "distributed.split_group",
     "of rpc, and rare ways to train": "distributed.optim.DistributedOptimizer distributed.optim.PostLocalSGDOptimizer "
-        "distributed.optim.as_functional_optim distributed.fsdp.wrap.CustomPolicy distributed.fsdp.wrap.enable_wrap "
-        "distributed.fsdp.wrap.lambda_auto_wrap_policy distributed.fsdp.wrap.wrap",
+        "distributed.optim.as_functional_optim",
     "kernels of GPUs, and of dtypes of eight bits": "nn.functional.ScalingType nn.functional.SwizzleType "
         "nn.functional.grouped_mm nn.functional.scaled_grouped_mm nn.functional.scaled_mm "
         "nn.attention.activate_flash_attention_impl "
@@ -58,7 +56,7 @@ LEFT_OUT = {
     "pipes, which PyTorch gave up": "utils.data.DFIterDataPipe utils.data.DataChunk utils.data.IterDataPipe "
         "utils.data.MapDataPipe utils.data.argument_validation "
         "utils.data.guaranteed_datapipes_determinism utils.data.non_deterministic utils.data.runtime_validation "
-        "utils.data.runtime_validation_disabled utils.data._DatasetKind",
+        "utils.data.runtime_validation_disabled",
     "operators that a selective checkpoint does not count": "utils.checkpoint.SAC_IGNORED_OPS",
     "the old file format, other devices, and options of PyTorch's reader": "serialization.SourceChangeWarning "
         "serialization.StorageType serialization.check_module_version_greater_or_equal "
@@ -72,14 +70,18 @@ REASONS = {name: reason for reason, names in LEFT_OUT.items() for name in names.
 
 # Other words for the same: a default that is found when the call is made, a parameter more that is claygrad's own.
 OTHER_DEFAULTS = {"utils.data.random_split", "utils.data.dataset.random_split"}
-MORE = {"utils.hooks.RemovableHandle": {"fn"}}
+# A mesh is made from its ranks here; what PyTorch keeps inside differs.
+MORE = {"utils.hooks.RemovableHandle": {"fn"},
+        "distributed.DeviceMesh": {"mesh", "_init_backend", "_groups", "_root", "_rank", "_layout", "_rank_map", "_root_mesh"}}
 # Members of classes that are PyTorch's inside, or types.
 INNER = {"T_destination", "OptimizerPreHook", "OptimizerPostHook", "compile"}
 OTHERS = {"RNNBase.forward", "DataParallel.gather", "DataParallel.parallel_apply", "DataParallel.replicate",
           "DataParallel.scatter", "DistributedDataParallel.gather", "DistributedDataParallel.scatter",
           "DistributedDataParallel.to_kwargs", "DistributedDataParallel.broadcast_buffers"}
-# Classes of PyTorch's C++ that programs hold and hand on; what they call is compared as functions.
-HANDLES = {"Backend", "BuiltinCommHookType", "DebugLevel", "ProcessGroup", "ReduceOp", "Work"}
+# Classes of PyTorch's C++ that programs hold and hand on; what they call is compared as functions. Stores have no queues and
+# no barrier here, and a mesh is made from its ranks alone.
+HANDLES = {"Backend", "BuiltinCommHookType", "DebugLevel", "DeviceMesh", "FileStore", "HashStore", "PrefixStore", "ProcessGroup",
+           "ReduceOp", "Store", "TCPStore", "Work"}
 # Methods of tensors and of their functions are compared elsewhere; this enumeration is C++.
 ELSEWHERE = torch.Tensor | torch.autograd.Function | torch.nn.attention.SDPBackend
 
