@@ -94,6 +94,8 @@ class SobolEngine:
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: dtype_class | None = None) -> Tensor:
         """The next 2**m points; all that were drawn must be a power of 2, or their balance is lost."""
+        if m > 62:
+            raise ValueError(f"At most 2**62 points can be drawn, got m={m}")
         n = 2**m
         total = self.num_generated + n
         if total & (total - 1):

@@ -131,3 +131,20 @@ def test_a_mean_far_outside_the_bounds_ends(lib, mean, low, high):
     near = high if mean > high else low
     assert low <= drawn.min().item() <= drawn.max().item() <= high
     assert abs(drawn - near).max().item() <= 1e-2 * (high - low)
+
+
+def test_an_override_that_answers_with_a_list_of_itself(lib):
+    class Answer(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            endless = [1]
+            endless.append(endless)
+            return super().__torch_function__(lambda: endless, types)
+
+    with pytest.raises(RecursionError):
+        lib.ones(2).as_subclass(Answer) + 1
+
+
+def test_more_points_than_there_are(lib):
+    with pytest.raises(ValueError, match="At most"):
+        lib.quasirandom.SobolEngine(2).draw_base2(2 ** 63)
