@@ -6,6 +6,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 from claygrad.core.user_warnings import warn
 from claygrad.core.data.size import Size
+from claygrad.core.cpython.recursion cimport enter_recursion, leave_recursion
 from claygrad.core.tensor cimport Tensor
 from claygrad.core.tensor import UPCALLS, watch_slots
 
@@ -394,15 +395,17 @@ def _disabled_torch_dispatch_impl(function, types, args=(), kwargs=None):
 cdef set _unwrapped = None                          # functions whose results keep their class
 
 
-cdef object _converted(object value, object cls, int depth=0):
-    if depth > 200:                                 # an override answered with a list that contains itself
-        raise RecursionError("maximum recursion depth exceeded: lists in the result of an operation are nested too deeply")
+cdef object _converted(object value, object cls):
     if cls is Tensor:
         return value
     if isinstance(value, Tensor):
         return value if isinstance(value, cls) else value.as_subclass(cls)
     if isinstance(value, (tuple, list)) and type(value) is not Size:
-        return type(value)([_converted(x, cls, depth + 1) for x in value])
+        enter_recursion(b" in the result of an operation")
+        try:
+            return type(value)([_converted(x, cls) for x in value])
+        finally:
+            leave_recursion()
     return value
 
 

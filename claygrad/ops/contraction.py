@@ -11,6 +11,7 @@ from claygrad.ops._geometry import product
 from claygrad.ops._out import TENSORDOT
 from claygrad.ops._registry import composite
 from claygrad.ops.matmul import reshaped
+from claygrad.ops.view import check_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,6 +175,7 @@ def einsum(equation: str, *operands) -> Tensor:
         tensors = list(one_by_one(equation, *operands)[1:])
         if not tensors:
             raise ValueError("einsum(): must provide at least one operand")
+        check_tensors(tensors, argument=1)
         inputs, output = understood(equation, tuple(tensor.ndim for tensor in tensors))
     else:
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")

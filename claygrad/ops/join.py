@@ -4,14 +4,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from claygrad.core import Tensor as TensorType
 from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import common_format, contiguous_format, empty_array, strides_for
 from claygrad.ops._geometry import axis, text, view_strides
 from claygrad.ops._registry import composite, op
 from claygrad.ops.fill import zeros
 from claygrad.ops.ranges import arange
-from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d
+from claygrad.ops.view import atleast_1d, atleast_2d, atleast_3d, check_tensors
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -186,13 +185,7 @@ def _listed(tensors: tuple) -> tuple:
     """`f(a, b)` and `f([a, b])` alike, checked to be tensors."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    return _checked(tensors)
-
-
-def _checked(tensors: tuple) -> tuple:
-    for i, tensor in enumerate(tensors):
-        if not isinstance(tensor, TensorType):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+    check_tensors(tensors)
     return tensors
 
 
@@ -269,7 +262,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
     "A matrix with the tensors as blocks along its diagonal; vectors count as rows."
     if not tensors:
         return zeros(1, 0)
-    return block_diag_of(_checked(tensors))
+    check_tensors(tensors)
+    return block_diag_of(tensors)
 
 
 def _need_vector(tensor: Tensor) -> None:
@@ -281,7 +275,8 @@ def _need_vector(tensor: Tensor) -> None:
            errors=lambda t: [(t.args(t(2), t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]")])
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     "All tuples with one element of each vector, one per row."
-    for tensor in _checked(tensors):
+    check_tensors(tensors)
+    for tensor in tensors:
         _need_vector(tensor)
     if len(tensors) == 1:
         return tensors[0]

@@ -13,7 +13,7 @@ from claygrad.ops._registry import view as view_op
 from claygrad.ops._words import tensor_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from claygrad.core import Tensor, dtype
 
@@ -423,14 +423,19 @@ def movedim(input: Tensor, source: ints, destination: ints) -> Tensor:
     return permute(input, tuple(moved[i] if i in moved else next(rest) for i in range(input.ndim)))
 
 
+def check_tensors(tensors: Iterable, argument: int = 0) -> None:
+    """Refuse what is not a tensor among the tensors of an argument."""
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorType):
+            raise TypeError(f"expected Tensor as element {i} in argument {argument}, but got {type(tensor).__name__}")
+
+
 @composite(native="broadcast_tensors", method=False, samples=lambda t: [t.args(t(3), t(2, 1))],
            errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (3)")])
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     "All tensors stretched to their common shape."
-    for i, tensor in enumerate(tensors):
-        if not isinstance(tensor, TensorType):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+    check_tensors(tensors)
     shape = geometry.broadcast(*(tensor.shape for tensor in tensors))
     return tuple(tensor if tuple(tensor.shape) == shape else expand(tensor, shape) for tensor in tensors)
 
@@ -444,6 +449,7 @@ def _each(name: str, grow: Callable[[Tensor], Tensor], tensors: tuple) -> Tensor
         if not isinstance(tensors, (tuple, list)):
             raise TypeError(f"{name}() received an invalid combination of arguments - got ({type(tensors).__name__}), "
                             "but expected one of:\n * (Tensor input)\n * (tuple of Tensors tensors)\n")
+    check_tensors(tensors)
     return tuple(map(grow, tensors))
 
 

@@ -4,6 +4,7 @@ import sys
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from claygrad.core.cpython.recursion cimport enter_recursion, leave_recursion
 from claygrad.core.data.device cimport ACCELERATOR, device
 from claygrad.core.data.dtype cimport BF16, C32, F16, F32, dtype, from_numpy, narrow, of_code, promote, wider
 from claygrad.core.data.layout cimport Layout, bytes_of, new_layout
@@ -188,7 +189,11 @@ cdef object _hosted(object value):
     if isinstance(value, Tensor):
         return new_tensor(to_host((<Tensor>value).layout))
     if isinstance(value, (list, tuple)):
-        return type(value)([_hosted(x) for x in value])
+        enter_recursion(b" in an argument")
+        try:
+            return type(value)([_hosted(x) for x in value])
+        finally:
+            leave_recursion()
     return value
 
 

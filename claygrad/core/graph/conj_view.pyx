@@ -2,6 +2,7 @@
 import numpy
 
 from cpython.object cimport PyObject
+from claygrad.core.cpython.recursion cimport enter_recursion, leave_recursion
 from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.errors import no_elements
 from claygrad.core.data.dtype cimport CAT_COMPLEX, cast_array
@@ -80,7 +81,11 @@ cdef object _resolved(object value):
     if not _lazy(value):
         return value
     if not isinstance(value, Tensor):
-        return type(value)([_resolved(x) for x in value])
+        enter_recursion(b" in an argument")
+        try:
+            return type(value)([_resolved(x) for x in value])
+        finally:
+            leave_recursion()
     out = bare_tensor()
     out.layout = resolved((<Tensor>value).layout)
     out.inference = (<Tensor>value).inference

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t
 
+from claygrad.core.cpython.recursion cimport enter_recursion, leave_recursion
 from claygrad.core.op cimport Op
 from claygrad.core.data.device cimport CPU
 from claygrad.core.data.dtype cimport C64, CAT_COMPLEX, CAT_FLOAT, F32, F64
@@ -78,8 +79,12 @@ cdef int kinds_in(object value) except -1:
             value = value._values()
         return kinds_of((<Tensor>value).layout)
     if type(value) is list or isinstance(value, tuple):
-        for x in value:
-            found |= kinds_in(x)
+        enter_recursion(b" in an argument or a result")
+        try:
+            for x in value:
+                found |= kinds_in(x)
+        finally:
+            leave_recursion()
     return found
 
 
@@ -89,7 +94,7 @@ def kinds(value):
     return {name for name, bit in (("nan", NAN), ("inf", INF)) if found & bit}
 
 
-cdef int _numbers_in(object value):
+cdef int _numbers_in(object value) except -1:
     """The same for Python numbers among the arguments."""
     cdef int found = 0
     cdef double x
@@ -99,8 +104,12 @@ cdef int _numbers_in(object value):
     if type(value) is complex:
         return _numbers_in(value.real) | _numbers_in(value.imag)
     if type(value) is list or type(value) is tuple:
-        for y in value:
-            found |= _numbers_in(y)
+        enter_recursion(b" in an argument")
+        try:
+            for y in value:
+                found |= _numbers_in(y)
+        finally:
+            leave_recursion()
     return found
 
 

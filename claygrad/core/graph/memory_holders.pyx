@@ -46,14 +46,26 @@ cdef tuple _of_array(object array, int64_t reach):
     return id(array), 0, reach, None
 
 
+cdef Storage _behind(Storage s):
+    """The storage whose memory this one shows, through any number of NumPy arrays."""
+    cdef object owner = s.owner
+    while owner is not None:
+        if isinstance(owner, Export):
+            s = (<Export>owner).storage
+            owner = s.owner
+        elif isinstance(owner, cnp.ndarray) and cnp.PyArray_BASE(<cnp.ndarray>owner) != NULL:
+            owner = <object>cnp.PyArray_BASE(<cnp.ndarray>owner)
+        else:
+            break
+    return s
+
+
 cdef tuple _of_storage(Storage s):
+    s = _behind(s)
     if s.owner is None:
         return <size_t>s.ptr, pool_block(s.capacity) if s.ptr != NULL else 0, 0, s
-    if isinstance(s.owner, Export):
-        return _of_storage((<Export>s.owner).storage)
     if isinstance(s.owner, cnp.ndarray):
-        address, counted, other, behind = _of_array(s.owner, s.capacity)
-        return address, counted, other, s if behind is None else behind
+        return *_of_array(s.owner, s.capacity)[:3], s
     return <size_t>s.ptr, 0, s.capacity, s
 
 

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 
+from claygrad.core.cpython.recursion cimport enter_recursion, leave_recursion
 from claygrad.core.op cimport MULTI_VIEW, Op
 from claygrad.core.op cimport VIEW as VIEW_OP
 from claygrad.core.data.storage cimport OBSERVED, unusual
@@ -83,7 +84,11 @@ cdef list _tensors(object values):
         if isinstance(x, Tensor):
             out.append(x)
         elif isinstance(x, (list, tuple)):
-            out.extend(_tensors(x))
+            enter_recursion(b" in an argument or a result")
+            try:
+                out.extend(_tensors(x))
+            finally:
+                leave_recursion()
     return out
 
 

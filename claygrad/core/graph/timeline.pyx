@@ -99,7 +99,7 @@ cdef object _shape_of(object value):
     if isinstance(value, Tensor):
         return (<Tensor>value).layout.shape_tuple()
     if isinstance(value, (list, tuple)) and len(value) and isinstance(value[0], Tensor):
-        return [_shape_of(x) for x in value]
+        return [(<Tensor>x).layout.shape_tuple() if isinstance(x, Tensor) else () for x in value]
     return ()
 
 
