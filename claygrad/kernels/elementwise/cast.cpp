@@ -57,8 +57,8 @@ template <class From, class To> void cast_line(const From* x, To* out, int64_t n
 }
 template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) { floats_from(x, out, n); }
 
-template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) { halves_from(x, out, n); }
-template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) { halves_from(x, out, n); }
+template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) { half_from(x, out, n); }
+template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) { half_from(x, out, n); }
 
 // Half types are cast in blocks, via float.
 template <class A, class B> constexpr bool same = std::is_same<A, B>::value;

@@ -70,7 +70,7 @@ template <class T, bool SWAP> struct Quarters {       // a quarter vector from e
     const T* at[4];
     int64_t step;
     CLAY_INLINE Complex<V> get(int64_t i) const {
-        return apart<T, SWAP>(two_halves<V>(at[0] + i * step, at[1] + i * step), two_halves<V>(at[2] + i * step, at[3] + i * step));
+        return apart<T, SWAP>(load_two<V>(at[0] + i * step, at[1] + i * step), load_two<V>(at[2] + i * step, at[3] + i * step));
     }
 };
 

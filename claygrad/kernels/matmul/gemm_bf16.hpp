@@ -63,8 +63,8 @@ inline void pack_groups(const Bf16* a, int64_t a_p, int64_t rows, int64_t depth,
             Pair* at = to + p / 2 * ROWS;
             Numbers low, high;
             pair_up(row, p + 1 < depth ? row + a_p : nullptr, rows - i, low, high);
-            store_halves(at, at + group, low);
-            store_halves(at + 2 * group, at + 3 * group, high);
+            store_apart(at, at + group, low);
+            store_apart(at + 2 * group, at + 3 * group, high);
         }
 }
 
