@@ -49,7 +49,7 @@ inline void pack_columns(const Bf16* b, int64_t ldb, int64_t width, int64_t dept
             for (int64_t r = 0; r < rows; r++) memcpy(moved + r * 2 * DEPTH, from + r * ldb, pairs * sizeof(Pair));
             from = moved, step = 2 * DEPTH;
         }
-        if (pairs) transpose((const float*)from, step / 2, (float*)to + j, WIDE, rows, pairs);
+        if (pairs) transpose_inline((const float*)from, step / 2, (float*)to + j, WIDE, rows, pairs);
     }
     if (depth % 2)
         for (int64_t j = 0; j < width; j++) to[pairs * WIDE + j] = b[j * ldb + depth - 1].bits;
