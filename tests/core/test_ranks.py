@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "claygrad"
@@ -24,9 +25,11 @@ FILES = [path for folder in ("core", "native") for path in sorted((PACKAGE / fol
 MODULES = {stem(path) for path in FILES}
 
 
-def imported(text: str) -> set[str]:
-    """Modules of core/ and native/ that a file imports or cimports, in functions too."""
+def imported(text: str, when_loaded: bool = False) -> set[str]:
+    """Modules of core/ and native/ that a file imports or cimports, in functions too unless those of loading alone are wanted."""
     text = re.sub(r"\\\n|\(\s*\n", " ", text)
+    if when_loaded:
+        text = re.sub(r"^ .*$", "", text, flags=re.MULTILINE)
     found = set()
     for match in re.finditer(r"claygrad\.((?:core|native)[\w.]*)(?:\s+c?import\s+([\w, ]+))?", text):
         module = match[1].replace(".", "/")
@@ -48,6 +51,16 @@ def test_imports_inside_the_core_point_down():
     assert looking_up == LOOKING_UP
 
 
+def test_modules_load_without_cycles():
+    needs: dict[str, set[str]] = {}
+    for path in FILES:
+        needs.setdefault(stem(path), set()).update(imported(path.read_text(), when_loaded=True) - {stem(path)})
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as problem:
+        raise AssertionError(" needs ".join(reversed(problem.args[1]))) from None
+
+
 # What declarations ask of native/: streams of random numbers, and forms of whole tensors that have no operation of their own.
 OF_NATIVE = {"native/random", "native/einsum", "native/reduce"}
 
@@ -61,3 +74,4 @@ def test_both_forms_of_an_import_are_seen():
     assert imported("from claygrad.core.graph.node cimport Node\n") == {"core/graph/node"}
     assert imported("from claygrad.native cimport reduce, view as parts\n") == {"native/reduce", "native/view"}
     assert imported("    import claygrad.core.tensor\n") == {"core/tensor"}
+    assert imported("    import claygrad.core.tensor\n", when_loaded=True) == set()

@@ -41,7 +41,7 @@ cdef extern from "platform/api.hpp" namespace "clay" nogil:
     int64_t pool_block(int64_t nbytes) noexcept
     struct PoolWatch:
         void (*peak)() noexcept
-        void (*taken)(void* block, int64_t bytes) noexcept
+        void (*allocated)(void* block, int64_t bytes) noexcept
         void (*freed)(void* block, int64_t bytes) noexcept
     void pool_watch(PoolWatch by) noexcept
     void pool_reset_peak() noexcept

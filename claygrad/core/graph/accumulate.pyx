@@ -9,7 +9,7 @@ from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.data.dtype cimport CAT_COMPLEX, F32
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport SPARSE, Layout, dense, fresh_like
-from claygrad.core.graph.hooks cimport checked, own_array
+from claygrad.core.graph.hooks cimport checked, is_unshared
 from claygrad.core.graph.intercept cimport dispatching, forward_levels, intercepting
 from claygrad.core.graph.modes cimport anomaly_checks_nan, modes
 from claygrad.core.graph.node cimport Node
@@ -20,23 +20,6 @@ from claygrad.core.tensor import UPCALLS
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
-
-
-cdef bint private(Tensor t) noexcept:
-    """Whether a single reference to this tensor is the only way to its memory, from the pool or of an array that a forward made.
-    A view of a whole tensor counts if nothing else refers to that tensor."""
-    cdef int seen = 1
-    if t.base is not None:
-        if Py_REFCNT(<PyObject*>t.base) != 1 or t.base.layout.numel != t.layout.numel or not _unseen(t.base):
-            return False
-        seen = 2
-    if not _unseen(t) or Py_REFCNT(<PyObject*>t.layout.storage) != seen or t.layout.storage.exports:
-        return False
-    return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
-
-
-cdef bint _unseen(Tensor t) noexcept:
-    return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad and not t.layout.bits
 
 
 cdef int look_for_nan(Node node, list grads, list out) except -1:
@@ -91,11 +74,11 @@ cdef Tensor _own(Tensor variable, Tensor g):
     if intercepting():
         args[0] = <PyObject*>g
         if forward_levels() or dispatching(args, 1):       # as torch: an unshared gradient is kept without a copy
-            alone = Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.base is None and _laid_out_as(g.layout, variable.layout)
+            alone = Py_REFCNT(<PyObject*>g) == 1 and is_unshared(g) and g.base is None and _laid_out_as(g.layout, variable.layout)
             if not forward_levels() and (alone or type(g) is not Tensor):
                 return <Tensor?>g.detach()
             return <Tensor?>UPCALLS["unrecorded"](g.clone)
-    if Py_REFCNT(<PyObject*>g) == 1 and private(g) and _laid_out_as(g.layout, variable.layout):
+    if Py_REFCNT(<PyObject*>g) == 1 and is_unshared(g) and _laid_out_as(g.layout, variable.layout):
         if g.base is None:
             return g
         out = bare_tensor()

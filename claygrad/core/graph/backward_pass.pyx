@@ -11,8 +11,8 @@ from libcpp.vector cimport vector
 from claygrad.core.op cimport Op
 from claygrad.core.data.layout cimport SPARSE
 from claygrad.core.graph.accumulate cimport accumulate as add_to_leaf
-from claygrad.core.graph.accumulate cimport look_for_nan, private
-from claygrad.core.graph.hooks cimport after_leaf, heard, post_hooks, pre_hooks, shown_edges, tensor_hooks
+from claygrad.core.graph.accumulate cimport look_for_nan
+from claygrad.core.graph.hooks cimport after_leaf, heard, is_unshared, post_hooks, pre_hooks, shown_edges, tensor_hooks
 from claygrad.core.graph.modes cimport ANOMALY, WATCHED, anomaly, modes
 from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport BACKWARD, LEAF, Event, begin, finish, wanted
@@ -160,7 +160,7 @@ cdef class Run:
     cdef object total(self, PyObject* so_far, Tensor grad):
         """The sum of two gradients, in place if the first is unshared."""
         cdef Tensor first = <Tensor>so_far
-        if (not self.create_graph and Py_REFCNT(so_far) == 2 and private(first) and first.layout.contiguous
+        if (not self.create_graph and Py_REFCNT(so_far) == 2 and is_unshared(first) and first.layout.contiguous
                 and first.layout.dtype is grad.layout.dtype):
             return verbs().inplace(0, first, grad)
         return _added(first, grad)

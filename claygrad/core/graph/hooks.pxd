@@ -1,9 +1,7 @@
-from cpython.object cimport PyObject
-
 from claygrad.core.graph.node cimport Node
 from claygrad.core.tensor cimport Tensor
 
-cdef bint own_array(PyObject* array) noexcept               # no other reference to the array, which is borrowed
+cdef bint is_unshared(Tensor t) noexcept                   # only one reference to the tensor can reach its memory
 cdef int own(list grads, Py_ssize_t i) except -1           # Note [Handing out]
 cdef bint heard(Node node)                                 # has hooks that are called even without a gradient
 cdef int tensor_hooks(Node node, list grads) except -1

@@ -44,16 +44,33 @@ cdef bint _sole(Tensor t) noexcept:
         return False
     if saved and (layouts != 1 or saved != t.layout.storage.holders):
         return False
-    return t.layout.storage.owner is None or own_array(<PyObject*>t.layout.storage.owner)
+    return t.layout.storage.owner is None or _own_array(<PyObject*>t.layout.storage.owner)
 
 
-cdef bint own_array(PyObject* array) noexcept:                       # borrowed, since references are counted
+cdef bint _own_array(PyObject* array) noexcept:                       # borrowed, since references are counted
     """Whether no other reference to the array or its base exists."""
     while array != NULL and Py_REFCNT(array) == 1 and cnp.PyArray_CheckExact(<object>array):
         if cnp.PyArray_CHKFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_OWNDATA):
             return cnp.PyArray_ISWRITEABLE(<cnp.ndarray>array)
         array = <PyObject*>cnp.PyArray_BASE(<cnp.ndarray>array)       # its base, such as the array before reshape
     return False
+
+
+cdef bint is_unshared(Tensor t) noexcept:
+    """Whether a single reference to this tensor is the only way to its memory, from the pool or of an array that a forward made.
+    A view of a whole tensor counts if nothing else refers to that tensor."""
+    cdef int seen = 1
+    if t.base is not None:
+        if Py_REFCNT(<PyObject*>t.base) != 1 or t.base.layout.numel != t.layout.numel or not _without_history(t.base):
+            return False
+        seen = 2
+    if not _without_history(t) or Py_REFCNT(<PyObject*>t.layout.storage) != seen or t.layout.storage.exports:
+        return False
+    return t.layout.storage.owner is None or _own_array(<PyObject*>t.layout.storage.owner)
+
+
+cdef bint _without_history(Tensor t) noexcept:
+    return Py_REFCNT(<PyObject*>t.layout) == 1 and t.node is None and not t.leaf_grad and not t.layout.bits
 
 
 cdef Tensor _copied(Tensor g):

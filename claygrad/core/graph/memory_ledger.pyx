@@ -115,10 +115,10 @@ cdef void _freed(void* address, int64_t bytes) noexcept:
 cdef _watch(bint every):
     cdef PoolWatch by
     by.peak = _note_peak
-    by.taken = NULL
+    by.allocated = NULL
     by.freed = NULL
     if every:
-        by.taken = _allocated
+        by.allocated = _allocated
         by.freed = _freed
     pool_watch(by)
 

@@ -11,7 +11,7 @@ from claygrad.core.data.dtype cimport CAT_COMPLEX, dtype
 from claygrad.core.data.layout cimport Layout, bytes_of, new_contiguous
 from claygrad.core.data.storage cimport OFF_CPU, INTERCEPTED, unusual
 from claygrad.core.graph.conj_view cimport any_off_cpu, any_lazy
-from claygrad.core.graph.accumulate cimport private
+from claygrad.core.graph.hooks cimport is_unshared
 from claygrad.core.graph.intercept cimport applies
 from claygrad.core.graph.node cimport Node, next_seq
 from claygrad.core.graph.observe cimport rules_are_open
@@ -132,7 +132,7 @@ cdef Layout _straight(Op op, int i, PyObject** args, int n, Tensor g, bint last)
     cdef Op one = straight(op)[i]
     if one is None or one.kind != POINTWISE or one.fast == NULL or one.n_params != n or g.layout.dtype.category == CAT_COMPLEX:
         return None
-    return one.fast(one, args, g.layout if last and Py_REFCNT(<PyObject*>g) == 1 and private(g) and g.layout.contiguous else None)
+    return one.fast(one, args, g.layout if last and Py_REFCNT(<PyObject*>g) == 1 and is_unshared(g) and g.layout.contiguous else None)
 
 
 cdef list call_rules(Node node, list grads, bint create_graph, unsigned long long skip):

@@ -4,6 +4,13 @@
 
 namespace clay {
 namespace CLAY_ISA {
+
+template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
+    transpose_inline(from, from_step, to, to_step, n, m);
+}
+template void transpose(const float*, int64_t, float*, int64_t, int64_t, int64_t);
+template void transpose(const double*, int64_t, double*, int64_t, int64_t, int64_t);
+
 namespace {
 
 template <class T> void plane(const void* from, int64_t from_step, void* to, int64_t to_step, int64_t n, int64_t m) {

@@ -57,8 +57,8 @@ template <class From, class To> void cast_line(const From* x, To* out, int64_t n
 }
 template <> void cast_line<Half, float>(const Half* x, float* out, int64_t n) { floats_from(x, out, n); }
 
-template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) { halves_from(x, out, n); }
-template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) { halves_from(x, out, n); }
+template <> void cast_line<float, Half>(const float* x, Half* out, int64_t n) { half_from(x, out, n); }
+template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) { half_from(x, out, n); }
 
 // Half types are cast in blocks, via float.
 template <class A, class B> constexpr bool same = std::is_same<A, B>::value;
@@ -66,15 +66,18 @@ template <class T> constexpr bool is_half = same<T, Half> || same<T, Bf16>;
 template <class From, class To>
 constexpr bool by_float = (is_half<From> && !same<To, float>) || (is_half<To> && !same<From, float>);
 
-template <class From, class To> void cast_range(void* data, int64_t begin, int64_t end) {
+// Not inlined: some sixty pairs of types share these.
+template <class From, class To> __attribute__((noinline)) void cast_block(const From* x, To* out, int64_t n) { cast_line(x, out, n); }
+
+template <class From, class To> __attribute__((noinline)) void cast_range(void* data, int64_t begin, int64_t end) {
     const auto& job = *(const CastJob<From, To>*)data;
     if constexpr (by_float<From, To>) {
         constexpr int64_t SOME = 512;
         alignas(64) float result[SOME];
         for (int64_t i = begin; i < end; i += SOME) {
             const int64_t n = end - i < SOME ? end - i : SOME;
-            cast_line<From, float>(job.x + i, result, n);
-            cast_line<float, To>(result, job.out + i, n);
+            cast_block<From, float>(job.x + i, result, n);
+            cast_block<float, To>(result, job.out + i, n);
         }
     } else {
         cast_line<From, To>(job.x + begin, job.out + begin, end - begin);

@@ -33,7 +33,7 @@ template <class F, class T> void unary(const void* x_n, void* out_n, int64_t n, 
 
 CLAY_UNARY(Same, Cheap, x)
 
-CLAY_UNARY(Root, Cheap, quick_sqrt(x))
+CLAY_UNARY(Root, Cheap, corrected_sqrt(x))
 
 // Exponents that torch computes without pow, with its values: sqrt(-inf) is NaN, pow(-inf, 0.5) would be inf.
 template <class T> void unary_pow(const void* x_n, void* out_n, int64_t n, double p, double q) {

@@ -13,6 +13,7 @@ template <class V> CLAY_INLINE Complex<V> operator-(Complex<V> x, Complex<V> y) 
 template <class V> CLAY_INLINE Complex<V> operator*(Complex<V> x, Complex<V> w) {
     return {multiply_minus(x.r, w.r, x.i * w.i), multiply_add(x.r, w.i, x.i * w.r)};
 }
+template <class V> CLAY_INLINE Complex<V> with_sign(Complex<V> x, V sign) { return {x.r, x.i * sign}; }
 template <class V> CLAY_INLINE Complex<V> times_minus_i(Complex<V> x) { return {x.i, -x.r}; }
 // Times exp(-pi i / 4), without its factor sqrt(1/2)
 template <class V> CLAY_INLINE Complex<V> rotated_eighth(Complex<V> x) { return {x.r + x.i, x.i - x.r}; }

@@ -19,7 +19,7 @@ template <class T> CLAY_INLINE Complex<vec<T>> element(const Lines<T>& lines, in
     if (lines.adjacent) {
         const T* at = lines.in[0] + k * lines.in_step;
         if (lines.split) return {load<V>(at), load<V>(at + W)};
-        return apart<T, false>(load<V>(at), load<V>(at + W));
+        return apart<T>(load<V>(at), load<V>(at + W));
     }
     T r[W] = {}, i[W] = {};
     for (int64_t lane = 0; lane < lines.count; lane++) {
@@ -33,7 +33,7 @@ template <class T> CLAY_INLINE void put_element(const Lines<T>& lines, int64_t k
     constexpr int W = Lanes<V>::width;
     if (lines.adjacent) {
         V low = x.r, high = x.i;
-        if (!lines.split) together<T, false>(x, low, high);
+        if (!lines.split) together<T>(x, low, high);
         store<V>(lines.out[0] + k * lines.out_step, low);
         store<V>(lines.out[0] + k * lines.out_step + W, high);
         return;
@@ -62,17 +62,14 @@ template <class T> CLAY_INLINE void put_real(const Lines<T>& lines, int64_t k, v
     for (int64_t lane = 0; lane < lines.count; lane++) lines.out[lane][k * lines.out_step] = r[lane];
 }
 
-template <class T> CLAY_INLINE Complex<vec<T>> swapped(Complex<vec<T>> x, bool swap) {
-    return swap ? Complex<vec<T>>{x.i, x.r} : x;
-}
-
 // Loads the input into scratch
-template <class T> void gather(const Plan<T>& plan, int kind, bool swap, const Lines<T>& lines, const Local<T> to) {
+template <class T> void gather(const Plan<T>& plan, int kind, bool back, const Lines<T>& lines, const Local<T> to) {
     using V = vec<T>;
     const int64_t n = plan.n, h = n / 2;
     const V zero = splat<V>(0);
     if (kind == COMPLEX) {
-        for (int64_t k = 0; k < n; k++) to.put(k, swapped<T>(element(lines, k), swap));
+        const V sign = splat<V>(back ? -1 : 1);
+        for (int64_t k = 0; k < n; k++) to.put(k, with_sign(element(lines, k), sign));
     } else if (kind != FROM_HALF && plan.even_real()) {
         for (int64_t k = 0; k < h; k++) to.put(k, {real_element(lines, 2 * k), real_element(lines, 2 * k + 1)});
     } else if (kind != FROM_HALF) {
@@ -96,7 +93,7 @@ template <class T> void gather(const Plan<T>& plan, int kind, bool swap, const L
     }
 }
 
-template <class T> void scatter(const Plan<T>& plan, int kind, bool swap, const Lines<T>& lines, const Local<T> from, T scale_by) {
+template <class T> void scatter(const Plan<T>& plan, int kind, bool back, const Lines<T>& lines, const Local<T> from, T scale_by) {
     using V = vec<T>;
     const int64_t n = plan.n, h = n / 2;
     const V zero = splat<V>(0), scale = splat<V>(scale_by), half = splat<V>(scale_by / 2);
@@ -105,7 +102,8 @@ template <class T> void scatter(const Plan<T>& plan, int kind, bool swap, const 
         if (kind == TO_WHOLE && k > 0 && 2 * k < n) put_element(lines, n - k, Complex<V>{x.r * by, -(x.i * by)});
     };
     if (kind == COMPLEX) {
-        for (int64_t k = 0; k < n; k++) put(k, swapped<T>(from.get(k), swap), scale);
+        const V sign = splat<V>(back ? -1 : 1);
+        for (int64_t k = 0; k < n; k++) put(k, with_sign(from.get(k), sign), scale);
     } else if (kind != FROM_HALF && plan.even_real()) {
         const Complex<V> first = from.get(0);
         put(0, {first.r + first.i, zero}, scale);
@@ -130,26 +128,26 @@ template <class T> void scatter(const Plan<T>& plan, int kind, bool swap, const 
     }
 }
 
-template <class T, bool SWAP> bool complex_columns(const Plan<T>& plan, const Lines<T>& lines, T scale) {
-    constexpr int W = Lanes<vec<T>>::width;
+template <class T> bool complex_columns(const Plan<T>& plan, const Lines<T>& lines, const Ends<T>& by) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
     T* here = room_for_points<T>(plan.points);
     if (!here) return false;
-    run_passes_to<T>(plan.passes, TwoHalfVectors<T, SWAP>{lines.in[0], lines.in[0] + W, lines.in_step}, here, here + 2 * W * plan.points,
-                     Columns<T, SWAP>{lines.out[0], lines.out_step, splat<vec<T>>(scale)});
+    run_passes_to<T>(plan.passes, TwoHalfVectors<T>{lines.in[0], lines.in[0] + W, lines.in_step, splat<V>(by.sign)}, here,
+                     here + 2 * W * plan.points, Columns<T>{lines.out[0], lines.out_step, splat<V>(by.real), splat<V>(by.imaginary)});
     return true;
 }
 
-template <class T> bool some_lines(const Plan<T>& plan, int kind, bool swap, const Lines<T>& lines, T scale) {
+template <class T> bool some_lines(const Plan<T>& plan, int kind, bool back, const Lines<T>& lines, T scale) {
     constexpr int W = Lanes<vec<T>>::width;
-    if (kind == COMPLEX && lines.adjacent && !plan.inner)
-        return swap ? complex_columns<T, true>(plan, lines, scale) : complex_columns<T, false>(plan, lines, scale);
+    if (kind == COMPLEX && lines.adjacent && !plan.inner) return complex_columns<T>(plan, lines, Ends<T>(back, scale));
     if (!plan.inner) {
         T* here = room_for_points<T>(plan.points);
         if (!here) return false;
         T* there = here + 2 * W * plan.points;
-        gather(plan, kind, swap, lines, Local<T>{there});
+        gather(plan, kind, back, lines, Local<T>{there});
         const Local<T> at = run_passes<T>(plan.passes, Local<T>{there}, here, there);
-        scatter(plan, kind, swap, lines, at, scale);
+        scatter(plan, kind, back, lines, at, scale);
         return true;
     }
     // One after the other, each copied to a row; the row passes have their own scratch.
@@ -157,15 +155,15 @@ template <class T> bool some_lines(const Plan<T>& plan, int kind, bool swap, con
     if (!held) return false;
     const Local<T> at{held};
     T* row = held + 2 * W * plan.points;
-    gather(plan, kind, swap, lines, at);
+    gather(plan, kind, back, lines, at);
     for (int64_t lane = 0; lane < lines.count; lane++) {
         for (int64_t k = 0; k < plan.points; k++)
             row[2 * k] = held[2 * W * k + lane], row[2 * k + 1] = held[2 * W * k + W + lane];
-        if (!chirped_row<T, false>(plan, row, row, 1)) return false;
+        if (!chirped_row<T>(plan, row, row, Ends<T>(false, 1))) return false;
         for (int64_t k = 0; k < plan.points; k++)
             held[2 * W * k + lane] = row[2 * k], held[2 * W * k + W + lane] = row[2 * k + 1];
     }
-    scatter(plan, kind, swap, lines, at, scale);
+    scatter(plan, kind, back, lines, at, scale);
     return true;
 }
 
@@ -190,10 +188,11 @@ template <class T> bool transposed_lines(const Plan<T>& plan, int kind, const Ro
     return true;
 }
 
-template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, const Rows<T>& rows, T scale) {
+template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool back, const Rows<T>& rows, T scale) {
     constexpr int W = Lanes<vec<T>>::width;
     const int64_t h = plan.n / 2;
-    if (kind == COMPLEX) return swap ? complex_rows<T, true>(plan, rows, scale) : complex_rows<T, false>(plan, rows, scale);
+    const Ends<T> by(kind == COMPLEX ? back : kind == FROM_HALF, scale);
+    if (kind == COMPLEX) return complex_rows<T>(plan, rows, by);
     if (!plan.even_real() && (plan.inner || plan.large)) {             // as a complex row of its own
         T* row = (T*)rows_room.get(sizeof(T) * 2 * (size_t)plan.n);
         if (!row) return false;
@@ -207,11 +206,11 @@ template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, c
                     row[2 * k] = row[2 * (n - k)] = from[2 * k];
                     row[2 * k + 1] = from[2 * k + 1], row[2 * (n - k) + 1] = -from[2 * k + 1];
                 }
-                if (!complex_rows<T, true>(plan, {row, 0, row, 0, 1}, scale)) return false;
+                if (!complex_rows<T>(plan, {row, 0, row, 0, 1}, by)) return false;
                 for (int64_t k = 0; k < n; k++) to[k] = row[2 * k];
             } else {
                 for (int64_t k = 0; k < n; k++) row[2 * k] = from[k], row[2 * k + 1] = 0;
-                if (!complex_rows<T, false>(plan, {row, 0, row, 0, 1}, scale)) return false;
+                if (!complex_rows<T>(plan, {row, 0, row, 0, 1}, by)) return false;
                 row[1] = 0;
                 memcpy(to, row, sizeof(T) * 2 * (size_t)(h + 1));
             }
@@ -227,9 +226,9 @@ template <class T> bool some_of_rows(const Plan<T>& plan, int kind, bool swap, c
     if (kind == FROM_HALF) {
         for (int64_t row = 0; row < rows.count; row++)
             mended_row<T, true>(plan, rows.in + row * rows.in_each, between + row * each, 1);
-        done = complex_rows<T, true>(plan, {between, each, rows.out, rows.out_each, rows.count}, scale);
+        done = complex_rows<T>(plan, {between, each, rows.out, rows.out_each, rows.count}, by);
     } else {
-        done = complex_rows<T, false>(plan, {rows.in, rows.in_each, between, each, rows.count}, 1);
+        done = complex_rows<T>(plan, {rows.in, rows.in_each, between, each, rows.count}, Ends<T>(false, 1));
         for (int64_t row = 0; row < rows.count; row++)
             mended_row<T, false>(plan, between + row * each, rows.out + row * rows.out_each, scale);
     }
@@ -254,7 +253,7 @@ template <class F> bool each_share(int64_t tasks, int64_t elements, F f) {
 }
 
 template <class T>
-bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, int64_t outer, int64_t inner, double scale) {
+bool along_axis(const Plan<T>& plan, int kind, bool back, const T* in, T* out, int64_t outer, int64_t inner, double scale) {
     constexpr int W = Lanes<vec<T>>::width;
     const int64_t n = plan.n, half = n / 2 + 1;
     const int64_t in_each = (kind == FROM_HALF ? 2 * half : kind == COMPLEX ? 2 * n : n) * inner;          // in numbers
@@ -265,7 +264,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
         return each_share((outer + group - 1) / group, group * n, [=, &plan](int64_t task) {
             const int64_t first = task * group, count = outer - first < group ? outer - first : group;
             const Rows<T> rows{in + first * in_each, in_each, out + first * out_each, out_each, count};
-            if (!some_of_rows<T>(plan, kind, swap, rows, (T)scale)) return false;
+            if (!some_of_rows<T>(plan, kind, back, rows, (T)scale)) return false;
             if (kind == TO_WHOLE)                     // the other half is the conjugate mirror image
                 for (int64_t row = 0; row < count; row++) {
                     T* to = rows.out + row * out_each;
@@ -293,7 +292,7 @@ bool along_axis(const Plan<T>& plan, int kind, bool swap, const T* in, T* out, i
                 lines.out[lane] = out + image * out_each + out_size * column;
             }
         }
-        return some_lines<T>(plan, kind, swap, lines, (T)scale);
+        return some_lines<T>(plan, kind, back, lines, (T)scale);
     });
 }
 

@@ -4,8 +4,11 @@
 // A pass of radix R over n points that are s apart takes, for every p < n / R and q < s, the points q + s (p + k n / R),
 // transforms these R, multiplies the j-th by exp(-2 pi i p j / n) and puts it to q + s (R p + j). The next pass has n / R points that are
 // R s apart; after the last they stand in order. The first pass reads the input, the last one writes the output, the
-// others alternate between two blocks of scratch. The backward transform is the forward one with real and imaginary parts swapped,
-// which costs nothing when they are loaded and stored.
+// others alternate between two blocks of scratch.
+//
+// Note [Backward]
+// The backward transform of x is the conjugate of the forward transform of conjugates. So imaginary parts are multiplied by a sign when
+// they are loaded, and when they are stored by the scale with that sign: the same loops do both.
 #pragma once
 #include <math.h>
 
@@ -33,6 +36,13 @@ template <class T> void unit_root(int64_t k, int64_t n, T* real, T* imaginary) {
     *imaginary = (T)((steep ? c : s) * (lower ? 1 : -1));
 }
 
+template <class T> struct Ends {
+    T sign;                                           // of imaginary parts that are loaded
+    T real, imaginary;                                // what the parts are multiplied by when they are stored
+    Ends(T sign, T real, T imaginary) : sign(sign), real(real), imaginary(imaginary) {}
+    Ends(bool back, T scale) : Ends((T)(back ? -1 : 1), scale, back ? -scale : scale) {}
+};
+
 // --- where points are read and written -------------------------------------------------------------------------------
 template <class T> struct Local {                     // scratch: real and imaginary parts of point i in two consecutive vectors
     using V = vec<T>;
@@ -45,44 +55,45 @@ template <class T> struct Local {                     // scratch: real and imagi
     }
 };
 
-template <class T, bool SWAP> CLAY_INLINE Complex<vec<T>> apart(vec<T> low, vec<T> high) {
+template <class T> CLAY_INLINE Complex<vec<T>> apart(vec<T> low, vec<T> high) {
     Complex<vec<T>> x;
     if constexpr (Lanes<vec<T>>::width == 1) x = {low, high};
     else separate(low, high, x.r, x.i);
-    return SWAP ? Complex<vec<T>>{x.i, x.r} : x;
+    return x;
 }
-template <class T, bool SWAP> CLAY_INLINE void together(Complex<vec<T>> x, vec<T>& low, vec<T>& high) {
-    if (SWAP) x = {x.i, x.r};
+template <class T> CLAY_INLINE void together(Complex<vec<T>> x, vec<T>& low, vec<T>& high) {
     if constexpr (Lanes<vec<T>>::width == 1) low = x.r, high = x.i;
     else interleave(x.r, x.i, low, high);
 }
 
-template <class T, bool SWAP> struct TwoHalfVectors {         // interleaved complex numbers: half a vector from each of two rows
+template <class T> struct TwoHalfVectors {            // interleaved complex numbers: half a vector from each of two rows
     using V = vec<T>;
     const T *low, *high;
     int64_t step;                                     // from a point to the next
-    CLAY_INLINE Complex<V> get(int64_t i) const { return apart<T, SWAP>(load<V>(low + i * step), load<V>(high + i * step)); }
+    V sign;
+    CLAY_INLINE Complex<V> get(int64_t i) const { return with_sign(apart<T>(load<V>(low + i * step), load<V>(high + i * step)), sign); }
 };
 
-template <class T, bool SWAP> struct Quarters {       // a quarter vector from each of four rows
+template <class T> struct Quarters {       // a quarter vector from each of four rows
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width;
     const T* at[4];
     int64_t step;
+    V sign;
     CLAY_INLINE Complex<V> get(int64_t i) const {
-        return apart<T, SWAP>(two_halves<V>(at[0] + i * step, at[1] + i * step), two_halves<V>(at[2] + i * step, at[3] + i * step));
+        return with_sign(apart<T>(load_two<V>(at[0] + i * step, at[1] + i * step), load_two<V>(at[2] + i * step, at[3] + i * step)), sign);
     }
 };
 
-template <class T, bool SWAP> struct Columns {        // neighbouring complex columns
+template <class T> struct Columns {                   // neighbouring complex columns
     using V = vec<T>;
     static constexpr int W = Lanes<V>::width;
     T* at;
     int64_t step;
-    V scale;
+    V real, imaginary;
     CLAY_INLINE void put(int64_t i, Complex<V> x) const {
         V low, high;
-        together<T, SWAP>({x.r * scale, x.i * scale}, low, high);
+        together<T>({x.r * real, x.i * imaginary}, low, high);
         store<V>(at + i * step, low);
         store<V>(at + i * step + W, high);
     }
@@ -104,24 +115,21 @@ template <class T, int R, class In, class Out>
 void run_pass(const Pass<T>& pass, const T* w, const In from, const Out to) {
     using V = vec<T>;
     const int64_t s = pass.s, apart = pass.groups * s;
-    for (int64_t q = 0; q < s; q++) {
-        Complex<V> x[R];
-#pragma GCC unroll 16
-        for (int k = 0; k < R; k++) x[k] = from.get(q + k * apart);
-        Points<R>::transform(x);
-#pragma GCC unroll 16
-        for (int k = 0; k < R; k++) to.put(q + k * s, x[k]);
-    }
-    for (int64_t p = 1; p < pass.groups; p++, w += 2 * (R - 1))
+    for (int64_t p = 0; p < pass.groups; p++, w += 2 * (R - 1))
         for (int64_t q = 0; q < s; q++) {
             Complex<V> x[R];
 #pragma GCC unroll 16
             for (int k = 0; k < R; k++) x[k] = from.get(q + p * s + k * apart);
             Points<R>::transform(x);
             to.put(q + s * R * p, x[0]);
+            if (p == 0) {                                // here, not as a loop of its own: the transform is most of the code
 #pragma GCC unroll 16
-            for (int k = 1; k < R; k++)
-                to.put(q + s * (R * p + k), x[k] * Complex<V>{splat<V>(w[2 * k - 2]), splat<V>(w[2 * k - 1])});
+                for (int k = 1; k < R; k++) to.put(q + s * k, x[k]);
+                continue;
+            }
+            const T* v = w - 2 * (R - 1) - 2;
+#pragma GCC unroll 16
+            for (int k = 1; k < R; k++) to.put(q + s * (R * p + k), x[k] * Complex<V>{splat<V>(v[2 * k]), splat<V>(v[2 * k + 1])});
         }
 }
 

@@ -84,7 +84,7 @@ template <class T> void make_complex(Plan<T>* plan, int64_t points, int64_t rows
             square = (square + 2 * k + 1) % (2 * points);
         }
         const Rows<T> row{kernel.data(), 0, spectrum.data(), 0, 1};
-        if (!complex_rows<T, false>(*plan->inner, row, (T)(1.0 / (double)m))) throw std::bad_alloc();
+        if (!complex_rows<T>(*plan->inner, row, Ends<T>(false, (T)(1.0 / (double)m)))) throw std::bad_alloc();
         plan->spectrum = std::move(spectrum);
         return;
     }

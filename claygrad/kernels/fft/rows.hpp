@@ -98,9 +98,10 @@ CLAY_INLINE void put_runs(T* out, int64_t each, vec<T> low, vec<T> high, int64_t
     }
 }
 
-// Twiddle factors and the final transforms of R points, for R values of k (`some` of them unless WHOLE).
-template <class T, int R, bool SWAP, bool WHOLE>
-CLAY_INLINE void last_block(Complex<vec<T>>* x, const Rows<T>& rows, int64_t k, int64_t m, T scale, int64_t some) {
+// Twiddle factors and the final transforms of R points, for R values of k, `some` of them unless they are whole.
+template <class T, int R>
+CLAY_INLINE void last_block(Complex<vec<T>>* x, const Rows<T>& rows, int64_t k, int64_t m, const Ends<T>& by, int64_t some,
+                            bool whole) {
     using V = vec<T>;
     V r[R], i[R];
 #pragma GCC unroll 16
@@ -110,43 +111,43 @@ CLAY_INLINE void last_block(Complex<vec<T>>* x, const Rows<T>& rows, int64_t k, 
 #pragma GCC unroll 16
     for (int j = 0; j < R; j++) x[j] = {r[j], i[j]};
     Points<R>::transform(x);
-    if (scale != 1) {
+    if (by.real != 1 || by.imaginary != 1) {
 #pragma GCC unroll 16
-        for (int j = 0; j < R; j++) x[j] = {x[j].r * splat<V>(scale), x[j].i * splat<V>(scale)};
+        for (int j = 0; j < R; j++) x[j] = {x[j].r * splat<V>(by.real), x[j].i * splat<V>(by.imaginary)};
     }
 #pragma GCC unroll 16
-    for (int j = 0; j < R; j++) {
-        V low, high;
-        together<T, SWAP>(x[j], low, high);
-        put_runs<T, R, WHOLE>(rows.out + 2 * (k + j * m), rows.out_each, low, high, rows.count, some);
-    }
+    for (int j = 0; j < R; j++) together<T>(x[j], x[j].r, x[j].i);
+    if (whole)
+#pragma GCC unroll 16
+        for (int j = 0; j < R; j++) put_runs<T, R, true>(rows.out + 2 * (k + j * m), rows.out_each, x[j].r, x[j].i, rows.count, R);
+    else
+#pragma GCC unroll 16
+        for (int j = 0; j < R; j++) put_runs<T, R, false>(rows.out + 2 * (k + j * m), rows.out_each, x[j].r, x[j].i, rows.count, some);
 }
 
-template <class T, int R, bool SWAP> void last_points(const Plan<T>& plan, const Local<T> from, const Rows<T>& rows, T scale) {
+template <class T, int R> void last_points(const Plan<T>& plan, const Local<T> from, const Rows<T>& rows, const Ends<T>& by) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const int64_t m = plan.passes.n;
     const Local<T> factors{const_cast<T*>(plan.factors.data())};
-    int64_t k = 0;
-    Complex<V> x[R];
-    if (rows.count >= W / R && m >= R)
-        for (; k < m; k += R) {
-            if (k > m - R) k = m - R;                 // overlap the previous block rather than do a partial one
+    const bool whole = rows.count >= W / R && m >= R;
+    for (int64_t k = 0; k < m; k += R) {
+        if (whole && k > m - R) k = m - R;            // overlap the previous block rather than do a partial one
+        const int64_t some = m - k < R ? m - k : R;
+        Complex<V> x[R];
+        if (some == R)
 #pragma GCC unroll 16
             for (int j = 0; j < R; j++) x[j] = from.get(k + j) * factors.get(k + j);
-            last_block<T, R, SWAP, true>(x, rows, k, m, scale, R);
-        }
-    for (; k < m; k += R) {
-        const int64_t some = m - k < R ? m - k : R;
+        else
 #pragma GCC unroll 16
-        for (int j = 0; j < R; j++) x[j] = from.get(j < some ? k + j : k) * factors.get(j < some ? k + j : k);
-        last_block<T, R, SWAP, false>(x, rows, k, m, scale, some);
+            for (int j = 0; j < R; j++) x[j] = from.get(j < some ? k + j : k) * factors.get(j < some ? k + j : k);
+        last_block<T, R>(x, rows, k, m, by, some, whole);
     }
 }
 
 // Everything in registers, for small m
-template <class T, int R, int M, bool SWAP, class In>
-CLAY_INLINE void short_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, T scale) {
+template <class T, int R, int M, class In>
+__attribute__((noinline)) void short_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, const Ends<T>& by) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const Local<T> factors{const_cast<T*>(plan.factors.data())};
@@ -157,23 +158,21 @@ CLAY_INLINE void short_rows(const Plan<T>& plan, const In from, const Rows<T>& r
 #pragma GCC unroll 16
     for (int j = 1; j < M; j++) x[j] = x[j] * factors.get(j);
 #pragma GCC unroll 16
-    for (int k = 0; k < M; k += R)
-        if (rows.count >= W / R) last_block<T, R, SWAP, true>(x + k, rows, k, M, scale, R);
-        else last_block<T, R, SWAP, false>(x + k, rows, k, M, scale, R);
+    for (int k = 0; k < M; k += R) last_block<T, R>(x + k, rows, k, M, by, R, rows.count >= W / R);
 }
 
-template <class T, int R, bool SWAP, class In>
-CLAY_INLINE void group_of_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, T scale, T* here, T* there) {
-    if (R <= 4 && plan.passes.n == 4) return short_rows<T, R, R <= 4 ? 4 : R, SWAP>(plan, from, rows, scale);
-    if (R <= 8 && plan.passes.n == 8) return short_rows<T, R, R <= 8 ? 8 : R, SWAP>(plan, from, rows, scale);
-    if (plan.passes.n == 16) return short_rows<T, R, 16, SWAP>(plan, from, rows, scale);
+template <class T, int R, class In>
+void group_of_rows(const Plan<T>& plan, const In from, const Rows<T>& rows, const Ends<T>& by, T* here, T* there) {
+    if (R <= 4 && plan.passes.n == 4) return short_rows<T, R, R <= 4 ? 4 : R>(plan, from, rows, by);
+    if (R <= 8 && plan.passes.n == 8) return short_rows<T, R, R <= 8 ? 8 : R>(plan, from, rows, by);
+    if (plan.passes.n == 16) return short_rows<T, R, 16>(plan, from, rows, by);
     const Local<T> at = run_passes<T>(plan.passes, from, here, there);
-    last_points<T, R, SWAP>(plan, at, rows, scale);
+    last_points<T, R>(plan, at, rows, by);
 }
 
 // One row per lane: up to W rows are transposed to vectors of points, and back.
-template <class T, bool SWAP, bool WHOLE>
-CLAY_INLINE void transposed_block(const Rows<T>& rows, int64_t k, int64_t some, const Local<T> to) {
+template <class T, bool WHOLE>
+CLAY_INLINE void transposed_block(const Rows<T>& rows, int64_t k, int64_t some, vec<T> sign, const Local<T> to) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const V zero = splat<V>(0);
@@ -188,7 +187,7 @@ CLAY_INLINE void transposed_block(const Rows<T>& rows, int64_t k, int64_t some, 
             if (WHOLE || some == W) high = load<V>(at + W);
             else if (2 * some > W) high = load_part<V>(at + W, 2 * some - W, zero);
         }
-        const Complex<V> x = apart<T, SWAP>(low, high);
+        const Complex<V> x = with_sign(apart<T>(low, high), sign);
         r[row] = x.r, i[row] = x.i;
     }
     turn_over<W>(r);
@@ -198,25 +197,25 @@ CLAY_INLINE void transposed_block(const Rows<T>& rows, int64_t k, int64_t some, 
         if (WHOLE || j < some) to.put(k + j, {r[j], i[j]});
 }
 
-template <class T, bool SWAP> void transposed_in(const Rows<T>& rows, int64_t n, const Local<T> to) {
+template <class T> void transposed_in(const Rows<T>& rows, int64_t n, vec<T> sign, const Local<T> to) {
     constexpr int W = Lanes<vec<T>>::width;
     int64_t k = 0;
     if (rows.count >= W)
-        for (; k + W <= n; k += W) transposed_block<T, SWAP, true>(rows, k, W, to);
-    for (; k < n; k += W) transposed_block<T, SWAP, false>(rows, k, n - k < W ? n - k : W, to);
+        for (; k + W <= n; k += W) transposed_block<T, true>(rows, k, W, sign, to);
+    for (; k < n; k += W) transposed_block<T, false>(rows, k, n - k < W ? n - k : W, sign, to);
 }
 
-template <class T, bool SWAP> void transposed_out(const Local<T> from, const Rows<T>& rows, int64_t n, T scale_by) {
+template <class T> void transposed_out(const Local<T> from, const Rows<T>& rows, int64_t n, const Ends<T>& by) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
-    const V scale = splat<V>(scale_by);
+    const V real = splat<V>(by.real), imaginary = splat<V>(by.imaginary);
     for (int64_t k = 0; k < n; k += W) {
         const int64_t some = n - k < W ? n - k : W;
         V r[W], i[W];
 #pragma GCC unroll 16
         for (int j = 0; j < W; j++) {
             const Complex<V> x = from.get(j < some ? k + j : k);
-            r[j] = x.r * scale, i[j] = x.i * scale;
+            r[j] = x.r * real, i[j] = x.i * imaginary;
         }
         turn_over<W>(r);
         turn_over<W>(i);
@@ -224,31 +223,33 @@ template <class T, bool SWAP> void transposed_out(const Local<T> from, const Row
         for (int row = 0; row < W; row++) {
             if (row >= rows.count) break;
             V low, high;
-            together<T, SWAP>({r[row], i[row]}, low, high);
+            together<T>({r[row], i[row]}, low, high);
             put_runs<T, W, false>(rows.out + row * rows.out_each + 2 * k, 0, low, high, 1, some);
         }
     }
 }
 
-template <class T, bool SWAP> bool some_rows(const Plan<T>& plan, Rows<T> rows, T scale) {
-    constexpr int W = Lanes<vec<T>>::width;
+template <class T> bool some_rows(const Plan<T>& plan, Rows<T> rows, const Ends<T>& by) {
+    using V = vec<T>;
+    constexpr int W = Lanes<V>::width;
     const int64_t m = plan.passes.n;
+    const V sign = splat<V>(by.sign);
     T* here = room_for_points<T>(m);
     if (!here) return false;
     T* there = here + 2 * W * m;
     for (; rows.count > 0; rows = rows.after(W / plan.R)) {
         if constexpr (W == 1) {
-            run_passes_to<T>(plan.passes, TwoHalfVectors<T, SWAP>{rows.in, rows.in + 1, 2}, here, there, Columns<T, SWAP>{rows.out, 2, scale});
+            run_passes_to<T>(plan.passes, TwoHalfVectors<T>{rows.in, rows.in + 1, 2, sign}, here, there, Columns<T>{rows.out, 2, by.real, by.imaginary});
         } else if (plan.R == W) {
-            group_of_rows<T, W, SWAP>(plan, TwoHalfVectors<T, SWAP>{rows.in, rows.in + W, 2 * W}, rows, scale, here, there);
+            group_of_rows<T, W>(plan, TwoHalfVectors<T>{rows.in, rows.in + W, 2 * W, sign}, rows, by, here, there);
         } else if (plan.R == W / 2) {
-            group_of_rows<T, W / 2, SWAP>(plan, TwoHalfVectors<T, SWAP>{rows.in, rows.from(1), W}, rows, scale, here, there);
+            group_of_rows<T, W / 2>(plan, TwoHalfVectors<T>{rows.in, rows.from(1), W, sign}, rows, by, here, there);
         } else if (W > 4 && plan.R == W / 4) {
-            const Quarters<T, SWAP> from{{rows.in, rows.from(1), rows.from(2), rows.from(3)}, W / 2};
-            group_of_rows<T, (W > 4 ? W / 4 : 1), SWAP>(plan, from, rows, scale, here, there);
+            const Quarters<T> from{{rows.in, rows.from(1), rows.from(2), rows.from(3)}, W / 2, sign};
+            group_of_rows<T, (W > 4 ? W / 4 : 1)>(plan, from, rows, by, here, there);
         } else {
-            transposed_in<T, SWAP>(rows, m, Local<T>{there});
-            transposed_out<T, SWAP>(run_passes<T>(plan.passes, Local<T>{there}, here, there), rows, m, scale);
+            transposed_in<T>(rows, m, sign, Local<T>{there});
+            transposed_out<T>(run_passes<T>(plan.passes, Local<T>{there}, here, there), rows, m, by);
         }
     }
     return true;
@@ -258,7 +259,7 @@ template <class T, bool SWAP> bool some_rows(const Plan<T>& plan, Rows<T> rows, 
 // For points = A B: first B transforms of A points (columns), W at a time. Their results, times exp(-2 pi i a b / points), are stored
 // transposed, so that the B points for W values of a are contiguous. Then A transforms of B points, whose results are columns of the
 // output. The data of a task fits the cache, and all lanes are used: the last group of W overlaps the one before.
-template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T* out, T scale) {
+template <class T> bool large_row(const Plan<T>& plan, const T* in, T* out, const Ends<T>& by) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
     const int64_t a = plan.large, b = plan.points / a, fine = (int64_t)plan.fine.size() / 2;
@@ -271,7 +272,7 @@ template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T
         if (!here) return failed.store(true);
         const int64_t first = block * W + W <= b ? block * W : b - W;
         const T* from = in + 2 * first;
-        const Local<T> at = run_passes<T>(plan.passes, TwoHalfVectors<T, SWAP>{from, from + W, 2 * b}, here, here + 2 * W * a);
+        const Local<T> at = run_passes<T>(plan.passes, TwoHalfVectors<T>{from, from + W, 2 * b, splat<V>(by.sign)}, here, here + 2 * W * a);
         const Local<T> lanes{const_cast<T*>(plan.factors.data())};
         for (int64_t part = 0; part < blocks; part++) {
             const int64_t k = part * W + W <= a ? part * W : a - W;
@@ -296,62 +297,63 @@ template <class T, bool SWAP> bool large_row(const Plan<T>& plan, const T* in, T
         if (!here) return failed.store(true);
         const int64_t k = block * W + W <= a ? block * W : a - W;
         run_passes_to<T>(plan.second, Local<T>{between + 2 * W * block * b}, here, here + 2 * W * b,
-                         Columns<T, SWAP>{out + 2 * k, 2 * a, splat<V>(scale)});
+                         Columns<T>{out + 2 * k, 2 * a, splat<V>(by.real), splat<V>(by.imaginary)});
     });
     large_room.give_back();
     return !failed.load();
 }
 
-template <class T, bool SWAP> bool complex_rows(const Plan<T>& plan, Rows<T> rows, T scale);
+template <class T> bool complex_rows(const Plan<T>& plan, Rows<T> rows, const Ends<T>& by);
 
-// out = x * y, or the same with real and imaginary parts swapped
-template <class T, bool SWAP_IN, bool SWAP_OUT> void multiplied(const T* x, const T* y, T* out, int64_t n, T scale) {
+// out = x * y
+template <class T> void multiplied(const T* x, const T* y, T* out, int64_t n, const Ends<T>& by) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width;
+    const V sign = splat<V>(by.sign), real = splat<V>(by.real), imaginary = splat<V>(by.imaginary);
     int64_t k = 0;
     for (; k + W <= n; k += W) {
-        const Complex<V> z = apart<T, SWAP_IN>(load<V>(x + 2 * k), load<V>(x + 2 * k + W)) *
-                             apart<T, false>(load<V>(y + 2 * k), load<V>(y + 2 * k + W));
+        const Complex<V> z = with_sign(apart<T>(load<V>(x + 2 * k), load<V>(x + 2 * k + W)), sign) *
+                             apart<T>(load<V>(y + 2 * k), load<V>(y + 2 * k + W));
         V low, high;
-        together<T, SWAP_OUT>({z.r * splat<V>(scale), z.i * splat<V>(scale)}, low, high);
+        together<T>({z.r * real, z.i * imaginary}, low, high);
         store<V>(out + 2 * k, low);
         store<V>(out + 2 * k + W, high);
     }
     for (; k < n; k++) {
-        const Complex<T> z = Complex<T>{x[2 * k + SWAP_IN], x[2 * k + !SWAP_IN]} * Complex<T>{y[2 * k], y[2 * k + 1]};
-        out[2 * k + SWAP_OUT] = z.r * scale;
-        out[2 * k + !SWAP_OUT] = z.i * scale;
+        const Complex<T> z = Complex<T>{x[2 * k], x[2 * k + 1] * by.sign} * Complex<T>{y[2 * k], y[2 * k + 1]};
+        out[2 * k] = z.r * by.real;
+        out[2 * k + 1] = z.i * by.imaginary;
     }
 }
 
 // Note [Chirp]
 // -2 j k = (k - j)^2 - j^2 - k^2: the transform is a convolution with exp(pi i j^2 / n), between two multiplications by its conjugate,
 // and a convolution is a product of transforms of any length from 2 n - 1 on.
-template <class T, bool SWAP> bool chirped_row(const Plan<T>& plan, const T* in, T* out, T scale) {
+template <class T> bool chirped_row(const Plan<T>& plan, const T* in, T* out, const Ends<T>& by) {
     const int64_t n = plan.points, m = plan.inner->points;
     T* y = (T*)chirp_room.get(sizeof(T) * 2 * (size_t)m);
     if (!y) return false;
-    multiplied<T, SWAP, false>(in, plan.chirp.data(), y, n, 1);
+    const Ends<T> forward(false, 1), backward(true, 1);
+    multiplied<T>(in, plan.chirp.data(), y, n, Ends<T>(by.sign, 1, 1));
     memset((void*)(y + 2 * n), 0, sizeof(T) * 2 * (size_t)(m - n));
     const Rows<T> row{y, 0, y, 0, 1};
-    if (!complex_rows<T, false>(*plan.inner, row, 1)) return false;
-    multiplied<T, false, false>(y, plan.spectrum.data(), y, m, 1);
-    if (!complex_rows<T, true>(*plan.inner, row, 1)) return false;
-    multiplied<T, false, SWAP>(y, plan.chirp.data(), out, n, scale);
+    if (!complex_rows<T>(*plan.inner, row, forward)) return false;
+    multiplied<T>(y, plan.spectrum.data(), y, m, forward);
+    if (!complex_rows<T>(*plan.inner, row, backward)) return false;
+    multiplied<T>(y, plan.chirp.data(), out, n, Ends<T>(1, by.real, by.imaginary));
     chirp_room.give_back();
     return true;
 }
 
-template <class T, bool SWAP> bool complex_rows(const Plan<T>& plan, Rows<T> rows, T scale) {
-    if (!plan.large && !plan.inner) return some_rows<T, SWAP>(plan, rows, scale);
+template <class T> bool complex_rows(const Plan<T>& plan, Rows<T> rows, const Ends<T>& by) {
+    if (!plan.large && !plan.inner) return some_rows<T>(plan, rows, by);
     for (; rows.count > 0; rows = rows.after(1))
-        if (!(plan.large ? large_row<T, SWAP>(plan, rows.in, rows.out, scale) : chirped_row<T, SWAP>(plan, rows.in, rows.out, scale)))
-            return false;
+        if (!(plan.large ? large_row<T>(plan, rows.in, rows.out, by) : chirped_row<T>(plan, rows.in, rows.out, by))) return false;
     return true;
 }
 
 // --- real signals of even length -------------------------------------------------------------------------------------
-// Note [Halves]
+// Note [Real signals]
 // The even and the odd elements of a signal are the real and imaginary parts of h = n / 2 numbers with spectrum Z. With E and D half the sum
 // and half the difference of Z[k] and the conjugate of Z[h - k], and P = D / (i exp(2 pi i k / n)), the spectrum of the signal is
 // X[k] = E + P and X[h - k] = conj(E - P). Back it goes likewise, with the other sign of the cosine.
@@ -372,12 +374,12 @@ template <class T, bool BACK> void mended_part(const Plan<T>& plan, const T* in,
         for (; end - k >= W || (k > W && k < end); k += W) {
             if (k > end - W) k = end - W;             // overlap rather than a scalar remainder
             const int64_t mirror = 2 * (h - k - W + 1);
-            Complex<V> x = apart<T, false>(load<V>(in + 2 * k), load<V>(in + 2 * k + W));
+            Complex<V> x = apart<T>(load<V>(in + 2 * k), load<V>(in + 2 * k + W));
             Complex<V> y;
             separate_reversed(load<V>(in + mirror), load<V>(in + mirror + W), y.r, y.i);
             mend(x, y, load<V>(cosines + k) * minus, load<V>(sines + k));
             V low, high;
-            together<T, false>({x.r * by, x.i * by}, low, high);
+            together<T>({x.r * by, x.i * by}, low, high);
             store<V>(out + 2 * k, low);
             store<V>(out + 2 * k + W, high);
             interleave_reversed(y.r * by, y.i * by, low, high);
@@ -402,16 +404,16 @@ template <class T, bool BACK> void mended_short(const Plan<T>& plan, const T* in
     T sines[W] = {}, cosines[W] = {};
     memcpy(sines, plan.sines.data() + 1, sizeof(T) * (size_t)(h / 2));
     memcpy(cosines, plan.cosines.data() + 1, sizeof(T) * (size_t)(h / 2));
-    Complex<V> x = apart<T, false>(load<V>(in + 2), load<V>(in + 2 + W));
-    Complex<V> y = apart<T, false>(load<V>(in + mirror), load<V>(in + mirror + W));
+    Complex<V> x = apart<T>(load<V>(in + 2), load<V>(in + 2 + W));
+    Complex<V> y = apart<T>(load<V>(in + mirror), load<V>(in + mirror + W));
     x = {part(x.r, h / 2, zero), part(x.i, h / 2, zero)};
     y = {part(reversed(y.r), h / 2, zero), part(reversed(y.i), h / 2, zero)};
     mend(x, y, load<V>(cosines) * splat<V>(BACK ? -1 : 1), load<V>(sines));
     V low, high;
-    together<T, false>({reversed(y.r) * splat<V>(factor), reversed(y.i) * splat<V>(factor)}, low, high);
+    together<T>({reversed(y.r) * splat<V>(factor), reversed(y.i) * splat<V>(factor)}, low, high);
     store<V>(out + mirror, low);
     store<V>(out + mirror + W, high);
-    together<T, false>({x.r * splat<V>(factor), x.i * splat<V>(factor)}, low, high);
+    together<T>({x.r * splat<V>(factor), x.i * splat<V>(factor)}, low, high);
     put_runs<T, W, false>(out + 2, 0, low, high, 1, h / 2);
 }
 

@@ -25,7 +25,7 @@ template <class T> bool in_one_piece(const Matrices& s, int64_t size, int64_t ro
 template <class T> void load_interleaved(const Matrices& s, int64_t t, int64_t size, int64_t rows, int64_t columns, Cells<T>& a, T* memory) {
     const bool whole = in_one_piece<T>(s, size, rows, columns);
     const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
-    if (whole) transpose(matrix_at<T>(s, t), s.step, memory, LANES<T>, LANES<T>, s.step);
+    if (whole) transpose_inline(matrix_at<T>(s, t), s.step, memory, LANES<T>, LANES<T>, s.step);
     else
         for (int64_t l = 0; l < LANES<T>; l++) {
             const T* from = matrix_at<T>(s, t + (l < size ? l : size - 1));
@@ -41,7 +41,7 @@ template <class T> void store_interleaved(const Matrices& s, int64_t t, int64_t 
     const int64_t row = whole ? s.row : columns, column = whole ? s.column : 1;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t c = 0; c < columns; c++) store<vec<T>>(memory + (i * row + c * column) * LANES<T>, a[i][c]);
-    if (whole) return transpose(memory, LANES<T>, place_at<T>(s, t), s.step, s.step, LANES<T>);
+    if (whole) return transpose_inline(memory, LANES<T>, place_at<T>(s, t), s.step, s.step, LANES<T>);
     for (int64_t l = 0; l < size; l++)
         for (int64_t i = 0; i < rows; i++)
             for (int64_t c = 0; c < columns; c++)

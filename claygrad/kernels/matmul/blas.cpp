@@ -294,7 +294,7 @@ bool blas_load(const char* library_path) {
     if (!library) return false;
     for (const Spelling& spelling : spellings)
         if (take(library, spelling)) {
-            if (int n = chosen_threads()) blas_set_threads(n);
+            if (int n = requested_threads()) blas_set_threads(n);
             [[maybe_unused]] static const int registered = pthread_atfork(close_gate, open_gate, fresh_gate);
             return true;
         }

@@ -49,7 +49,7 @@ inline void pack_columns(const Bf16* b, int64_t ldb, int64_t width, int64_t dept
             for (int64_t r = 0; r < rows; r++) memcpy(moved + r * 2 * DEPTH, from + r * ldb, pairs * sizeof(Pair));
             from = moved, step = 2 * DEPTH;
         }
-        if (pairs) transpose((const float*)from, step / 2, (float*)to + j, WIDE, rows, pairs);
+        if (pairs) transpose_inline((const float*)from, step / 2, (float*)to + j, WIDE, rows, pairs);
     }
     if (depth % 2)
         for (int64_t j = 0; j < width; j++) to[pairs * WIDE + j] = b[j * ldb + depth - 1].bits;
@@ -63,8 +63,8 @@ inline void pack_groups(const Bf16* a, int64_t a_p, int64_t rows, int64_t depth,
             Pair* at = to + p / 2 * ROWS;
             Numbers low, high;
             pair_up(row, p + 1 < depth ? row + a_p : nullptr, rows - i, low, high);
-            store_halves(at, at + group, low);
-            store_halves(at + 2 * group, at + 3 * group, high);
+            store_apart(at, at + group, low);
+            store_apart(at + 2 * group, at + 3 * group, high);
         }
 }
 

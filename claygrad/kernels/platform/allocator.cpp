@@ -187,8 +187,8 @@ __attribute__((noinline)) void* count_watched(void* block, int64_t bytes) {
     const bool higher = stats.allocated > stats.peak;
     if (higher) stats.peak = stats.allocated;
     if (stats.peak > max_ever) max_ever = stats.peak;
-    mark = watch.taken ? -1 : stats.peak;
-    if (watch.taken) watch.taken(block, bytes);
+    mark = watch.allocated ? -1 : stats.peak;
+    if (watch.allocated) watch.allocated(block, bytes);
     if (higher && watch.peak) watch.peak();
     return block;
 }
@@ -305,14 +305,14 @@ int64_t pool_block(int64_t nbytes) {
 
 void pool_watch(PoolWatch by) {
     watch = by;
-    mark = by.taken ? -1 : stats.peak;
+    mark = by.allocated ? -1 : stats.peak;
     small_limit = by.freed ? -1 : SMALL;
     cached_limit = by.freed ? -1 : cache_limit();
 }
 
 void pool_reset_peak() {
     stats.peak = stats.allocated;
-    mark = watch.taken ? -1 : stats.peak;
+    mark = watch.allocated ? -1 : stats.peak;
     if (watch.peak) watch.peak();
 }
 

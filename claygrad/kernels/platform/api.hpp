@@ -62,7 +62,7 @@ struct PoolStats { int64_t allocated, reserved, peak; };
 PoolStats pool_stats();
 int64_t pool_block(int64_t nbytes);      // the size of the block that a request gets
 // Callbacks for a new peak, for every allocated block and for every freed one; each may be null. Note [Watched pool]
-struct PoolWatch { void (*peak)(); void (*taken)(void* block, int64_t bytes); void (*freed)(void* block, int64_t bytes); };
+struct PoolWatch { void (*peak)(); void (*allocated)(void* block, int64_t bytes); void (*freed)(void* block, int64_t bytes); };
 void pool_watch(PoolWatch by);
 void pool_reset_peak();                  // to the bytes in use now
 void pool_trim();

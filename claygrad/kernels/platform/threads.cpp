@@ -252,7 +252,7 @@ void set_max_threads(int n) {
     blas_set_threads(n > 0 ? n : 1);
 }
 
-int chosen_threads() { return asked.load() || from_environment() ? max_threads() : 0; }
+int requested_threads() { return asked.load() || from_environment() ? max_threads() : 0; }
 
 bool awake() {
     const Pool* home = pool.load(std::memory_order_relaxed);

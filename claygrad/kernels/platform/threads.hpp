@@ -17,7 +17,7 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job);
 bool awake();                            // whether threads are awake or worth waking; remembers the request
 constexpr int64_t ASLEEP = 2, ELEMENTS = 4096;
 
-int chosen_threads();                    // max_threads() if a user set it, else 0: leave other libraries alone
+int requested_threads();                 // max_threads() if a user set it, else 0: leave other libraries alone
 
 // Min elements per awake thread: for cheap arithmetic, and for costly functions. Two such shares, the least that is divided, take one
 // core one to three microseconds.

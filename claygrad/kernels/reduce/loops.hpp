@@ -4,6 +4,7 @@
 
 #include "platform/table.hpp"
 #include "platform/api.hpp"
+#include "simd/ints.hpp"
 #include "simd/lines.hpp"
 #include "platform/threads.hpp"
 #include "simd/transpose.hpp"
@@ -17,6 +18,21 @@ namespace {
 constexpr int64_t FEW_ELEMENTS = 128;
 struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; };
 
+// Rows of n <= BY_NUMBERS elements, `leap` elements apart
+template <class R, int N = 1>
+void by_numbers(const typename R::In* x_rn, int64_t n, int64_t leap, int64_t count, typename R::Out* out_r) {
+    if constexpr (N <= R::BY_NUMBERS) {
+        if (n != N) return by_numbers<R, N + 1>(x_rn, n, leap, count, out_r);
+        using Out = typename R::Out;
+        for (int64_t r = 0; r < count; r++) {
+            Out acc = (Out)R::Op::identity;
+#pragma GCC unroll 16
+            for (int k = 0; k < N; k++) acc = R::Op::combine(acc, (Out)x_rn[r * leap + k]);
+            out_r[r] = acc;
+        }
+    }
+}
+
 // A reduction has its types, and a function that reduces one tile of columns (one row, if width and stride are 1).
 template <class O, class T> struct Floats {
     using In = T;
@@ -26,6 +42,9 @@ template <class O, class T> struct Floats {
     static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
     static constexpr int BY_NUMBERS = Op::identity * Op::identity <= 1 ? SEVERAL_ROWS - 1 : 3;       // comparisons, from infinity on, that handle NaN are expensive
 
+    static void short_rows(const T* x_rn, int64_t n, int64_t leap, int64_t count, T* out_r) {
+        by_numbers<Floats>(x_rn, n, leap, count, out_r);
+    }
     // Each row is a vector; the vectors are transposed, so that none has to be reduced across its lanes.
     static void rows(const T* const* x_rn, int64_t n, int64_t count, T* out_r) {
         using V = vec<T>;
@@ -66,37 +85,25 @@ template <class O, class T> struct Floats {
     }
 };
 
-// Rows of n <= BY_NUMBERS elements
-template <class R, int N>
-void short_rows(const typename R::In* x_rn, int64_t n, int64_t leap, int64_t count, typename R::Out* out_r) {
-    if constexpr (N <= R::BY_NUMBERS) {
-        if (n != N) return short_rows<R, N + 1>(x_rn, n, leap, count, out_r);
-        using Out = typename R::Out;
-        for (int64_t r = 0; r < count; r++) {
-            Out acc = (Out)R::Op::identity;
-#pragma GCC unroll 16
-            for (int k = 0; k < N; k++) acc = R::Op::combine(acc, (Out)x_rn[r * leap + k]);
-            out_r[r] = acc;
-        }
-    }
-}
-
-template <class R> struct ReduceJob {
+struct ReduceJob {
     const ReduceInput* from;
-    typename R::Out* out_oci;              // c: parts of the reduced axis
+    void* out_oci;                         // c: parts of the reduced axis
     int64_t tiles, parts, part;            // a part has `part` rows
 
-    const typename R::In* at(int64_t o) const {
+    int64_t offset(int64_t o) const {      // of the elements whose result is the o-th
         const ReduceInput& s = *from;
         int64_t offset = 0;
         for (int k = s.axes - 1; k > 0; k--) offset += o % s.shape[k] * s.leap[k], o /= s.shape[k];
-        return (const typename R::In*)s.x + offset + o * s.leap[0];
+        return offset + o * s.leap[0];
     }
 };
 
+// Entered through a pointer and with one call of R::tile, which is inlined: there are some sixty reductions.
 template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
-    auto& job = *(ReduceJob<R>*)data;
+    const auto& job = *(const ReduceJob*)data;
     const ReduceInput& s = *job.from;
+    const auto* x = (const typename R::In*)s.x;
+    auto* out_oci = (typename R::Out*)job.out_oci;
     const bool in_rows = s.inner == 1 && s.pitch == 1 && s.n > 0 && job.parts == 1;
     if constexpr (R::BY_NUMBERS > 0)
         if (in_rows && s.n <= R::BY_NUMBERS) {
@@ -104,7 +111,7 @@ template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
             for (int64_t o = begin, count; o < end; o += count) {
                 const int64_t rest = line - o % line;
                 count = rest < end - o ? rest : end - o;
-                short_rows<R, 1>(job.at(o), s.n, s.leap[s.axes - 1], count, job.out_oci + o);
+                R::short_rows(x + job.offset(o), s.n, s.leap[s.axes - 1], count, out_oci + o);
             }
             return;
         }
@@ -113,48 +120,54 @@ template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
             const typename R::In* rows[R::SEVERAL_ROWS];
             for (int64_t o = begin, count; o < end; o += count) {
                 count = end - o < R::SEVERAL_ROWS ? end - o : R::SEVERAL_ROWS;
-                for (int64_t r = 0; r < count; r++) rows[r] = job.at(o + r);
-                R::rows(rows, s.n, count, job.out_oci + o);
+                for (int64_t r = 0; r < count; r++) rows[r] = x + job.offset(o + r);
+                R::rows(rows, s.n, count, out_oci + o);
             }
             return;
         }
-    if (job.tiles == 1 && job.parts == 1) {      // the common case, with fewer divisions
-        for (int64_t o = begin; o < end; o++) R::tile(job.at(o), s.n, s.pitch, s.inner, job.out_oci + o * s.inner);
-        return;
-    }
+    const int64_t n = s.n, pitch = s.pitch, inner = s.inner, parts = job.parts, tiles = job.tiles;
+    const bool whole = tiles == 1 && parts == 1;         // the common case, without divisions
+    int64_t first = 0, rows = n, width = inner;
     for (int64_t task = begin; task < end; task++) {
-        int64_t tile = task % job.tiles, c = task / job.tiles % job.parts, o = task / job.tiles / job.parts;
-        int64_t first = c * job.part, rows = s.n - first < job.part ? s.n - first : job.part;
-        int64_t i = tile * TILE, width = s.inner - i < TILE ? s.inner - i : TILE;
-        R::tile(job.at(o) + first * s.pitch + i, rows, s.pitch, width, job.out_oci + (o * job.parts + c) * s.inner + i);
+        int64_t o = task;
+        auto* out_i = out_oci + task * inner;
+        if (!whole) {
+            const int64_t i = task % tiles * TILE, c = task / tiles % parts;
+            o = task / tiles / parts, first = c * job.part * pitch + i, rows = min(n - c * job.part, job.part), width = min(inner - i, TILE);
+            out_i = out_oci + (o * parts + c) * inner + i;
+        }
+        R::tile(x + job.offset(o) + first, rows, pitch, width, out_i);
     }
 }
 
-template <class R> void reduce(const ReduceInput& s, void* out_oi) {
-    using Out = typename R::Out;
+// `range` reduces, with results of so many bytes; `merge` reduces the results of parts.
+void reduce_by(const ReduceInput& s, void* out_oi, size_t bytes, range_body range, range_body merge) {
     int64_t outer = 1;
     for (int k = 0; k < s.axes; k++) outer *= s.shape[k];
-    ReduceJob<R> job{&s, (Out*)out_oi, (s.inner + TILE - 1) / TILE, 1, s.n};
+    ReduceJob job{&s, out_oi, (s.inner + TILE - 1) / TILE, 1, s.n};
     int64_t tasks = outer * job.tiles, width = s.inner < TILE ? s.inner : TILE;
     if (tasks <= 0) return;
-    if (s.n * width * tasks < 2 * CHEAP_ROWS) return reduce_range<R>(&job, 0, tasks);
+    if (s.n * width * tasks < 2 * CHEAP_ROWS) return range(&job, 0, tasks);
     // Too few tasks for the threads: split the reduced axis, by its size alone, so that every run adds in the same order.
     if (tasks < 64 && s.n * width >= CHEAP_ROWS) {
         int64_t part = CHEAP_ROWS / 2 / width, parts = (s.n + part - 1) / part;
-        if (Out* partial_oci = (Out*)malloc((size_t)(outer * parts * s.inner) * sizeof(Out))) {
+        if (void* partial_oci = malloc((size_t)(outer * parts * s.inner) * bytes)) {
             job.out_oci = partial_oci, job.part = part, job.parts = parts;
-            parallel_for(tasks * parts, 2, reduce_range<R>, &job);
+            parallel_for(tasks * parts, 2, range, &job);
             ReduceInput out;
             out.x = partial_oci, out.n = parts, out.pitch = out.inner = s.inner;
             out.axes = 1, out.shape[0] = outer, out.leap[0] = parts * s.inner;
-            ReduceJob<typename R::Merge> merge{&out, (Out*)out_oi, job.tiles, 1, parts};
-            reduce_range<typename R::Merge>(&merge, 0, tasks);
+            ReduceJob merged{&out, out_oi, job.tiles, 1, parts};
+            merge(&merged, 0, tasks);
             free(partial_oci);
             return;
         }
     }
     int64_t grain = CHEAP_ROWS / 2 / (s.n * width + 1) + 1;
-    parallel_for(tasks, grain, reduce_range<R>, &job);
+    parallel_for(tasks, grain, range, &job);
+}
+template <class R> void reduce(const ReduceInput& s, void* out_oi) {
+    reduce_by(s, out_oi, sizeof(typename R::Out), reduce_range<R>, reduce_range<typename R::Merge>);
 }
 
 int64_t results(const ReduceInput& s) {

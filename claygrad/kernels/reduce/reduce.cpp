@@ -1,4 +1,5 @@
 #include <limits>
+#include <type_traits>
 
 #include "reduce/loops.hpp"
 #include "simd/math.hpp"
@@ -14,6 +15,9 @@ template <class O, class I, class To> struct Exact {
     using Op = O;
     using Merge = Exact<O, To, To>;
     static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 4;
+    static void short_rows(const I* x_rn, int64_t n, int64_t leap, int64_t count, To* out_r) {
+        by_numbers<Exact>(x_rn, n, leap, count, out_r);
+    }
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, To* out_i) {
         if (stride == 1 && width == 1) {
             *out_i = row(x_ni, n);
@@ -196,7 +200,7 @@ template <class Op, class T> struct Sizes : RowByRow {
 template <class I, class O> struct Counts : RowByRow {
     using In = I;
     using Out = O;
-    using Merge = Exact<SumInt, O, O>;
+    using Merge = typename std::conditional<std::is_integral<O>::value, Exact<SumInt, uint64_t, uint64_t>, Floats<SumOf, O>>::type;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, O* out_i) {
         constexpr int64_t SPAN = 1 << 20;
         if (stride == 1 && width == 1) {

@@ -6,6 +6,11 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
+// Not inlined: both half types share it.
+template <class R> __attribute__((noinline)) void floats_tile(const float* x_ni, int64_t n, int64_t width, float* out_i) {
+    R::tile(x_ni, n, width, width, out_i);
+}
+
 template <class R, class H> struct OfHalf {
     using In = H;
     using Out = float;
@@ -20,12 +25,23 @@ template <class R, class H> struct OfHalf {
         for (int64_t r = 0; r < count; r++) floats_from(x_rn[r], out + r * FEW_ELEMENTS, n), floats[r] = out + r * FEW_ELEMENTS;
         R::rows(floats, n, count, out_r);
     }
+    // x: n rows of so many elements, at most ROOM in all
+    static __attribute__((noinline)) void convert(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out) {
+        if (stride == width) return floats_from(x_ni, out, n * width);
+        for (int64_t r = 0; r < n; r++) floats_from(x_ni + r * stride, out + r * width, width);
+    }
+    static void short_rows(const H* x_rn, int64_t n, int64_t leap, int64_t count, float* out_r) {
+        alignas(64) float out[ROOM];
+        for (int64_t r = 0, some; r < count; r += some) {
+            some = count - r < ROOM / n ? count - r : ROOM / n;
+            convert(x_rn + r * leap, some, leap, n, out);
+            R::short_rows(out, n, n, some, out_r + r);
+        }
+    }
     static __attribute__((noinline)) void few(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
         alignas(64) float out[ROOM];
-        if (stride == width) floats_from(x_ni, out, n * width);
-        else
-            for (int64_t r = 0; r < n; r++) floats_from(x_ni + r * stride, out + r * width, width);
-        R::tile(out, n, width, width, out_i);
+        convert(x_ni, n, stride, width, out);
+        floats_tile<R>(out, n, width, out_i);
     }
     static void tile(const H* x_ni, int64_t n, int64_t stride, int64_t width, float* out_i) {
         const int64_t largest = ROOM / width;                           // rows at a time

@@ -17,8 +17,8 @@ template <class T> struct InterleavedRows {
     static constexpr int W = Lanes<vec<T>>::width;
     alignas(64) T at[SHORT_ROW * W];
 
-    void take(const T* x_rn, int64_t n, int64_t rows) { transpose(x_rn, n, at, W, rows, n); }
-    void put(T* out_rn, int64_t n, int64_t rows) const { transpose(at, W, out_rn, n, n, rows); }
+    void take(const T* x_rn, int64_t n, int64_t rows) { transpose_inline(x_rn, n, at, W, rows, n); }
+    void put(T* out_rn, int64_t n, int64_t rows) const { transpose_inline(at, W, out_rn, n, n, rows); }
 };
 
 // f(r, m) for the m rows from r on, a vector of rows at a time. The grouping does not depend on the threads.

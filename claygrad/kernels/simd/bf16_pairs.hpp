@@ -28,8 +28,8 @@ inline Numbers pair_in_all(Pair pair) { return _mm512_set1_epi32((int)pair); }
 // 16 pairs, at a multiple of 64 bytes
 inline Numbers load_pairs(const Pair* from) { return _mm512_load_si512(from); }
 inline void store_pairs(Pair* to, Numbers x) { _mm512_store_si512(to, x); }
-// Eight to one place and eight to another
-inline void store_halves(Pair* low, Pair* high, Numbers x) {
+// Eight to one address and eight to another
+inline void store_apart(Pair* low, Pair* high, Numbers x) {
     _mm256_storeu_si256((__m256i*)low, _mm512_castsi512_si256(x));
     _mm256_storeu_si256((__m256i*)high, _mm512_extracti64x4_epi64(x, 1));
 }

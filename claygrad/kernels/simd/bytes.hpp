@@ -63,8 +63,8 @@ CLAY_WITH_VECTORS inline int64_t reverse_vectors(const char* src, char* dst, int
 #if defined(__x86_64__)
     const __m256i turn = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
     for (; i + 32 <= n; i += 32) {
-        const __m256i halves = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i*)(src - i - 31)), turn);
-        _mm256_storeu_si256((__m256i*)(dst + i), _mm256_permute4x64_epi64(halves, 0x4e));
+        const __m256i lanes = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i*)(src - i - 31)), turn);
+        _mm256_storeu_si256((__m256i*)(dst + i), _mm256_permute4x64_epi64(lanes, 0x4e));
     }
 #else
     for (; i + VECTOR <= n; i += VECTOR) {

@@ -49,7 +49,7 @@ template <class T> CLAY_INLINE void gather_pairs(const T* from, const typename I
     }
 #elif defined(CLAY_VECTOR_BYTES)
     if constexpr (sizeof(T) == 4) {                      // a pair is half a vector
-        const V low = two_halves<V>(from + index[0], from + index[1]), high = two_halves<V>(from + index[2], from + index[3]);
+        const V low = load_two<V>(from + index[0], from + index[1]), high = load_two<V>(from + index[2], from + index[3]);
         separate(low, high, *x, *y);
         return;
     }

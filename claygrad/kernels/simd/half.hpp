@@ -139,7 +139,7 @@ inline void floats_from(const Half* x, float* out, int64_t n) {
     for (; i < n; i++) out[i] = (float)x[i];
 }
 
-inline void halves_from(const float* x, Half* out, int64_t n) {
+inline void half_from(const float* x, Half* out, int64_t n) {
     int64_t i = 0;
 #if defined(__AVX512F__)
     for (; i + 16 <= n; i += 16) _mm256_storeu_si256((__m256i*)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), 0));
@@ -159,7 +159,7 @@ inline __m256i upper_bits(__m256 x) {
     return _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
 }
 #endif
-inline void halves_from(const float* x, Bf16* out, int64_t n) {
+inline void half_from(const float* x, Bf16* out, int64_t n) {
     int64_t i = 0;
 #if defined(__AVX2__)
     for (; i + 16 <= n; i += 16) {

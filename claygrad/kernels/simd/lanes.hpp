@@ -135,8 +135,8 @@ inline f64v last_of(f64v v) { return f64v{v[1], v[1]}; }
 inline f64v running(f64v v) { return v + f64v{0, v[0]}; }
 #endif
 
-// Half a vector from each of two addresses
-template <class V> CLAY_INLINE V two_halves(const void* x, const void* y) {
+// A vector of half a vector from each of two addresses
+template <class V> CLAY_INLINE V load_two(const void* x, const void* y) {
 #if defined(__AVX512F__)
     const __m512d low = _mm512_castpd256_pd512(_mm256_loadu_pd((const double*)x));
     return (V)_mm512_insertf64x4(low, _mm256_loadu_pd((const double*)y), 1);

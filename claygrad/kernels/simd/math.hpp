@@ -61,11 +61,11 @@ inline f32v cosh(f32v x) {
 #endif
 
 // sqrt(x), for loops that do nothing else
-template <class V> V quick_sqrt(V x) { return sqrt(x); }
+template <class V> V corrected_sqrt(V x) { return sqrt(x); }
 #if defined(__AVX512F__)
 // From an estimate of 1 / sqrt, in half the time of the instruction: a Newton step for both, then a correction by the residual.
 // Correctly rounded for all 2^32 floats, like the instruction, which handles very small, very large and negative numbers and NaN.
-inline f32v quick_sqrt(f32v x) {
+inline f32v corrected_sqrt(f32v x) {
     const __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(27 << 23));          // 2^-100
     if (__builtin_expect(_mm512_cmpge_epu32_mask(above, _mm512_set1_epi32(200 << 23)), 0)) return sqrt(x);
     const f32v estimate = _mm512_rsqrt14_ps(x), half = splat<f32v>(0.5);

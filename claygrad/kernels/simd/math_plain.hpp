@@ -12,12 +12,12 @@ struct Rounded {
     i32v power;                          // n + BIAS, in the place of the exponent
 };
 template <int BIAS> f32v far_out() { return splat<f32v>(12582912 + BIAS); }
-template <int BIAS> Rounded taken_from(f32v sum) {
+template <int BIAS> Rounded split_sum(f32v sum) {
     return {sum - far_out<BIAS>(), (i32v)sum << 23};
 }
-template <int BIAS> Rounded rounded(f32v x) { return taken_from<BIAS>(x + far_out<BIAS>()); }
+template <int BIAS> Rounded rounded(f32v x) { return split_sum<BIAS>(x + far_out<BIAS>()); }
 template <int BIAS> Rounded in_powers(f32v x) {                        // x / ln 2
-    return taken_from<BIAS>(multiply_add(x, splat<f32v>(LOG2_E), far_out<BIAS>()));
+    return split_sum<BIAS>(multiply_add(x, splat<f32v>(LOG2_E), far_out<BIAS>()));
 }
 
 // x * 2**n for whole n from -300 to 300, subnormal results rounded once

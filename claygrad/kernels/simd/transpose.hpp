@@ -128,7 +128,7 @@ template <class T> void transpose_small(const T* from, int64_t from_step, T* to,
 }
 
 // to[j to_step + i] = from[i from_step + j] for i < n, j < m
-template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
+template <class T> void transpose_inline(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m) {
     constexpr int64_t W = Lanes<vec<T>>::width;
     constexpr bool by_masks = W * sizeof(T) == 64;       // masked stores are as fast as full ones
     if (n == 1 && to_step == 1) {
@@ -147,6 +147,8 @@ template <class T> void transpose(const T* from, int64_t from_step, T* to, int64
     if (columns < m) transpose_small(from + columns, from_step, to + columns * to_step, to_step, rows, m - columns);
     if (rows < n) transpose_small(from + rows * from_step, from_step, to + rows, to_step, n - rows, m);
 }
+// The same for all but a few vectors: it is long and many files use it, so it is compiled once, in copy/transpose.cpp.
+template <class T> void transpose(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n, int64_t m);
 
 }  // namespace CLAY_ISA
 }  // namespace clay
