@@ -148,9 +148,28 @@ class SpawnContext(ProcessContext):
     """The processes that `spawn` started."""
 
 
+def _in_this_rank(fn: Callable, args: tuple, nprocs: int) -> bool:
+    """Where a launcher has started `nprocs` ranks and they are no group yet, these are the processes: each makes the
+    call with its own number. What a program starts besides MPI does not know of."""
+    from claygrad.distributed import _mpi
+
+    if nprocs != _mpi.launched_with() or _mpi.started_by_a_rank():
+        return False
+    from claygrad import distributed
+
+    if distributed.is_initialized():
+        return False
+    fn(_mpi.launched_as(), *args)
+    if distributed.is_initialized():                     # a process of its own would have ended here, and its groups
+        distributed.destroy_process_group()
+    return True
+
+
 def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
                     start_method: str = "spawn") -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` processes, with i from 0 on; wait for them, or return their context."""
+    if join and nprocs > 1 and _in_this_rank(fn, args, nprocs):
+        return None
     context = multiprocessing.get_context(start_method)
     processes, error_files = [], []
     for i in range(nprocs):
@@ -171,7 +190,11 @@ def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool 
 
 def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` new processes, with i from 0 on; wait for them, or return their context."""
+    """Run `fn(i, *args)` in `nprocs` new processes, with i from 0 on; wait for them, or return their context.
+
+    In a program that `claygrad launch` or mpiexec started with as many ranks, and that has no process group yet, the
+    ranks are these processes: each makes one of the calls.
+    """
     if start_method != "spawn":
         warn(f"This method only supports start_method=spawn (got: {start_method}).\n"
              "To use a different start_method use:\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning)
