@@ -129,6 +129,34 @@ def test_larger_sizes_and_every_kernel(family, dtype, runs):
     assert {k.entry for k in kernels_of(family) if k.entry.endswith(kind)} <= set(runs)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("family", [family for family in CASES if family not in ("index", "loss")])      # a loss of halves: log_softmax
+def test_halves_are_computed_in_float32_by_the_same_kernels(family, dtype, runs):
+    for call, shapes in CASES[family]:
+        torch.manual_seed(0)
+        here = [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+        there = [x.detach().to("cuda").requires_grad_() for x in here]
+        made, wanted = call(*there), call(*here)
+        assert made.dtype is wanted.dtype
+        slack = {"rtol": 2e-2, "atol": 2e-2}
+        torch.testing.assert_close(made.cpu(), wanted, **slack)
+        weights = torch.randn(wanted.shape).to(dtype)
+        given = torch.autograd.grad((made * weights.to("cuda")).sum(), there)
+        for grad, want in zip(given, torch.autograd.grad((wanted * weights).sum(), here), strict=True):
+            assert grad.dtype is dtype
+            torch.testing.assert_close(grad.cpu().float(), want.float(), rtol=5e-2, atol=5e-2 * float(want.abs().max()))
+    # PyTorch applies moments of batches rounded to halves, which array code does.
+    called = {k.entry for k in kernels_of(family) if k.entry.endswith("f4") and k.name not in ("channel_moments", "channel_norm")}
+    assert called <= set(runs), called - set(runs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_windows_of_halves(dtype, runs):
+    x = torch.randn(2, 3, 9, 8).to(dtype)
+    assert torch.equal(F.unfold(x.to("cuda"), 3, 1, 1, 2).cpu(), F.unfold(x, 3, 1, 1, 2))
+    assert runs["to_columns_f4"] == 1
+
+
 @pytest.mark.parametrize("dtype", [torch.bool, torch.float16, torch.complex128])
 def test_elements_of_any_size_are_moved(dtype, runs):
     x = (torch.arange(12).view(4, 3) % 3).to(dtype)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.dispatch.convert_half import recast
 from claygrad.cuda._kernels.forms import kind_of, three
 from claygrad.ops._conv import is_pointwise, out_sizes, same_format, transposed_sizes
+from claygrad.ops._norms import wide
 from claygrad.ops.conv import spread_out
 
 if TYPE_CHECKING:
@@ -157,13 +159,14 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         return total.reshape(o, c // groups, *kernel)
 
     def im2col(xp: Any, input: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-        kind = kind_of(input)
-        if kind is None or not input.size:
+        x = wide(input)
+        kind = kind_of(x)
+        if kind is None or not x.size:
             return None
-        x = xp.ascontiguousarray(input)
+        x = xp.ascontiguousarray(x)
         out = out_sizes(x.shape[-2:], kernel, stride, padding, dilation)
         made = to_columns(xp, kind, x.reshape(-1, *x.shape[-2:]), out, kernel, stride, padding, dilation)
-        return made.reshape(*x.shape[:-3], x.shape[-3] * prod(kernel), prod(out))
+        return recast(made.reshape(*x.shape[:-3], x.shape[-3] * prod(kernel), prod(out)), input.dtype)
 
     def col2im(xp: Any, input: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
         kind = kind_of(input)
