@@ -209,8 +209,9 @@ def init_process_group(
     if _mpi.started_by_a_rank():
         raise RuntimeError(
             "init_process_group: MPI does not know of this process: a rank started it\n"
-            "  the ranks are the processes that `claygrad launch` or mpiexec started; the function that is to run in each\n"
-            f"  is called there, or given to torch.multiprocessing.spawn(…, nprocs={_mpi.launched_with()}) before any group is made"
+            "  the ranks are the processes that `claygrad launch` or mpiexec started; the function that is to run\n"
+            f"  in each is called there, or given to torch.multiprocessing.spawn(…, nprocs={_mpi.launched_with()})\n"
+            "  before any group is made"
         )
     MPI = _mpi.load()
     world = MPI.COMM_WORLD
@@ -231,8 +232,8 @@ def _compare_with_environment(world: Any, size: int, rank: int) -> None:
                 f"{name} is {value}, but MPI has {world.size} process{'es' if world.size > 1 else ''}\n"
                 "  claygrad's processes find each other through MPI: start them with\n"
                 f"      claygrad launch -n {value} program.py      or      mpiexec -n {value} python program.py\n"
-                "  which calls what the program gives to torch.multiprocessing.spawn. Processes that a program starts by\n"
-                "  itself, or an mpiexec of another MPI than mpi4py's, are not known to MPI"
+                "  there torch.multiprocessing.spawn calls its function in these ranks. Processes that a program\n"
+                "  starts by itself, or an mpiexec of another MPI than mpi4py's, are not known to MPI"
             )
     if rank >= 0 and rank != world.rank:
         raise RuntimeError(

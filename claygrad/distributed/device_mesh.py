@@ -151,8 +151,7 @@ class DeviceMesh:
         order = [axis for part in axes for axis in part]
         if order != sorted(set(order)):
             raise KeyError(
-                f"Invalid mesh_dim_names {names} specified. Found mesh dim indices to slice: {axes}. "
-                "Mesh dim indices should be in ascending order."
+                f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in ascending order."
             )
         where = self._coordinate or [0] * self.ndim
         part = self.mesh[tuple(slice(None) if axis in order else where[axis] for axis in range(self.ndim))]

@@ -1,5 +1,5 @@
-"""Convolutions of `cuda`: windows as columns by a kernel, and products by cuBLAS (Note [Columns] in ops/_conv.py); those
-of each channel by itself in one kernel."""
+"""Convolutions of `cuda`: windows as columns by a kernel, and products by cuBLAS (Note [Columns] in ops/_conv.py);
+those of each channel by itself in one kernel."""
 from __future__ import annotations
 
 from math import prod

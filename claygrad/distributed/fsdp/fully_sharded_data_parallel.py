@@ -368,8 +368,8 @@ def _groups(
         if not (isinstance(process_group, tuple) and len(process_group) == 2):
             raise ValueError(
                 "Expected process_group to be passed in as either None or Tuple[dist.ProcessGroup, dist.ProcessGroup]"
-                f" but got {type(process_group)}\n  the first is of the ranks that share, the second of those that keep "
-                "the same share"
+                f" but got {type(process_group)}\n"
+                "  the first is of the ranks that share, the second of those that keep the same share"
             )
         return of(process_group[0]), of(process_group[1])
     if not by_policy:

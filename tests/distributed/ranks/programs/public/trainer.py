@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn as nn
 from torch.distributed import destroy_process_group, init_process_group
+from torch.distributed.elastic.multiprocessing.errors import record
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, Dataset, random_split
@@ -122,7 +123,8 @@ class Trainer:
             print(f"[{self.global_rank}] epoch {epoch} train {loss:.6f} test {test:.6f} sum {total:.9f}\n", end="")
 
 
-if __name__ == "__main__":
+@record
+def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("epochs", type=int)
     parser.add_argument("snapshot")
@@ -138,3 +140,7 @@ if __name__ == "__main__":
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.95))
     Trainer(config, model, optimizer, train_set, test_set).train(config.epochs)
     destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
