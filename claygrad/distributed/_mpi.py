@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import multiprocessing
 import os
+import stat
 from typing import Any
 
 GET_MPI = (
@@ -64,5 +65,16 @@ def launched_as() -> int | None:
 
 
 def started_by_a_rank() -> bool:
-    """Whether a rank started this process, of which MPI does not know. It has the environment of a rank."""
-    return launched_with() is not None and multiprocessing.parent_process() is not None
+    """Whether a rank started this process, of which MPI does not know. It has the environment of a rank, but not the
+    socket to Hydra that the environment names."""
+    if launched_with() is None:
+        return False
+    channel = os.environ.get("PMI_FD", "")
+    return multiprocessing.parent_process() is not None or (channel.isdigit() and not _is_socket(int(channel)))
+
+
+def _is_socket(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False

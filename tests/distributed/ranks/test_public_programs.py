@@ -45,6 +45,7 @@ def test_an_error_in_a_spawned_rank_ends_all() -> None:
     (["launch", "-n", "2", str(PUBLIC / "spawned.py"), "3"], "torch.multiprocessing.spawn(…, nprocs=2)"),
     (["run", str(PUBLIC / "processes.py")], "claygrad launch -n 2 program.py"),
     (["launch", "-n", "2", str(PUBLIC / "spawned.py"), "3", "error"], "ProcessRaisedException: -- Process"),
+    (["launch", "-n", "2", str(PUBLIC / "nested.py")], "MPI does not know of this process: a rank started it"),
     (["launch", "-n", "2", str(PUBLIC / "processes.py")], "MPI does not know of this process: a rank started it"),
 ])
 def test_processes_that_mpi_does_not_know_of_say_how_to_start_them(how: list[str], told: str) -> None:
