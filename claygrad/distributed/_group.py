@@ -11,6 +11,7 @@ from claygrad.core import device as device_class
 from claygrad.core import get_num_threads, set_num_threads
 from claygrad.core.user_warnings import warn
 from claygrad.distributed import _mpi, _shutdown, _work
+from claygrad.multiprocessing import _spawn_module
 
 default_pg_timeout = timedelta(minutes=30)
 _UNINITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
@@ -239,6 +240,20 @@ def _compare_with_environment(world: Any, size: int, rank: int) -> None:
         raise RuntimeError(
             f"rank is {rank}, but MPI's is {world.rank}\n  leave it out, or pass the RANK of the environment"
         )
+
+
+def _spawned_here(fn: Any, args: tuple[Any, ...], nprocs: int) -> bool:
+    """Where a launcher has started `nprocs` ranks and they are no group yet, these are the processes that a program
+    spawns: each makes the call with its own number. Of others MPI would not know."""
+    if nprocs != _mpi.launched_with() or _mpi.started_by_a_rank() or _groups:
+        return False
+    fn(_mpi.launched_as(), *args)
+    if _groups:  # a process of its own would have ended here, and its groups
+        destroy_process_group()
+    return True
+
+
+_spawn_module.in_ranks = _spawned_here
 
 
 def _divide_threads(MPI: Any, world: Any) -> None:

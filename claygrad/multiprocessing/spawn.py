@@ -18,6 +18,8 @@ from claygrad.core.user_warnings import warn
 
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 _PATIENCE = 30.0             # seconds that a process has to end when it is told to
+# `distributed` puts a function here that makes the calls in ranks which a launcher started, and says whether it did.
+in_ranks: Callable[[Callable, tuple, int], bool] = lambda fn, args, nprocs: False
 
 
 class ProcessException(Exception):
@@ -148,27 +150,10 @@ class SpawnContext(ProcessContext):
     """The processes that `spawn` started."""
 
 
-def _in_this_rank(fn: Callable, args: tuple, nprocs: int) -> bool:
-    """Where a launcher has started `nprocs` ranks and they are no group yet, these are the processes: each makes the
-    call with its own number. What a program starts besides MPI does not know of."""
-    from claygrad.distributed import _mpi
-
-    if nprocs != _mpi.launched_with() or _mpi.started_by_a_rank():
-        return False
-    from claygrad import distributed
-
-    if distributed.is_initialized():
-        return False
-    fn(_mpi.launched_as(), *args)
-    if distributed.is_initialized():                     # a process of its own would have ended here, and its groups
-        distributed.destroy_process_group()
-    return True
-
-
 def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
                     start_method: str = "spawn") -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` processes, with i from 0 on; wait for them, or return their context."""
-    if join and nprocs > 1 and _in_this_rank(fn, args, nprocs):
+    if join and nprocs > 1 and in_ranks(fn, args, nprocs):
         return None
     context = multiprocessing.get_context(start_method)
     processes, error_files = [], []
