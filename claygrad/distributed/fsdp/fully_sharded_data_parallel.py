@@ -81,7 +81,7 @@ class FullyShardedDataParallel(Module):
                 if any(p.is_meta for p in one.parameters(recurse=False)):
                     param_init_fn(one)
         if auto_wrap_policy is not None:
-            inside = {
+            inside: dict[str, Any] = {
                 "process_group": self.process_group if self._replicas is None else (self.process_group, self._replicas),
                 "sharding_strategy": sharding_strategy,
                 "mixed_precision": mixed_precision,
