@@ -11,6 +11,7 @@ from claygrad.core import device as device_class
 from claygrad.core import get_num_threads, set_num_threads
 from claygrad.core.user_warnings import warn
 from claygrad.distributed import _mpi, _shutdown, _work
+from claygrad.multiprocessing import _spawn_module
 
 default_pg_timeout = timedelta(minutes=30)
 _UNINITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
@@ -206,6 +207,13 @@ def init_process_group(
         raise NotImplementedError("_ranks is private to PyTorch\n  use new_group(ranks)")
     if timeout is not None:
         _check_valid_timeout(timeout)
+    if _mpi.started_by_a_rank():
+        raise RuntimeError(
+            "init_process_group: MPI does not know of this process: a rank started it\n"
+            "  the ranks are the processes that `claygrad launch` or mpiexec started; the function that is to run\n"
+            f"  in each is called there, or given to torch.multiprocessing.spawn(…, nprocs={_mpi.launched_with()})\n"
+            "  before any group is made"
+        )
     MPI = _mpi.load()
     world = MPI.COMM_WORLD
     _compare_with_environment(world, world_size, rank)
@@ -225,14 +233,27 @@ def _compare_with_environment(world: Any, size: int, rank: int) -> None:
                 f"{name} is {value}, but MPI has {world.size} process{'es' if world.size > 1 else ''}\n"
                 "  claygrad's processes find each other through MPI: start them with\n"
                 f"      claygrad launch -n {value} program.py      or      mpiexec -n {value} python program.py\n"
-                "  torch.multiprocessing.spawn and an mpiexec of another MPI than mpi4py's start "
-                "processes that MPI does not "
-                "know of"
+                "  there torch.multiprocessing.spawn calls its function in these ranks. Processes that a program\n"
+                "  starts by itself, or an mpiexec of another MPI than mpi4py's, are not known to MPI"
             )
     if rank >= 0 and rank != world.rank:
         raise RuntimeError(
             f"rank is {rank}, but MPI's is {world.rank}\n  leave it out, or pass the RANK of the environment"
         )
+
+
+def _spawned_here(fn: Any, args: tuple[Any, ...], nprocs: int) -> bool:
+    """Where a launcher has started `nprocs` ranks and they are no group yet, these are the processes that a program
+    spawns: each makes the call with its own number. Of others MPI would not know."""
+    if nprocs != _mpi.launched_with() or _mpi.started_by_a_rank() or _groups:
+        return False
+    fn(_mpi.launched_as(), *args)
+    if _groups:  # a process of its own would have ended here, and its groups
+        destroy_process_group()
+    return True
+
+
+_spawn_module.in_ranks = _spawned_here
 
 
 def _divide_threads(MPI: Any, world: Any) -> None:

@@ -100,7 +100,10 @@ def _report(notes: Path, codes: list[int]) -> None:
     """Say which rank ended all, and how."""
     told = []
     for path in sorted(notes.glob("*.error"), key=lambda path: path.stat().st_mtime):
-        told.append(f"rank {path.stem} raised {path.read_text().partition(chr(10))[0]}")
+        first, *rest = (line.strip() for line in path.read_text().split("\n"))
+        if first.endswith(":"):        # the text begins with empty lines
+            first = f"{first} {next(filter(None, rest), '')}"
+        told.append(f"rank {path.stem} raised {first}")
     if not told:
         for path in sorted(notes.glob("*.died"), key=lambda path: path.stat().st_mtime)[:1]:
             told.append(f"rank {path.stem} was killed by {_signal(int(path.read_text()))}")

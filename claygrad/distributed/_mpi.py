@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import multiprocessing
 import os
+import stat
 from typing import Any
 
 GET_MPI = (
@@ -18,8 +20,9 @@ NOT_BUILT_IN = (
     "host that has MPI installed.\n"
 )
 
-# What launchers of MPI libraries set to the number of ranks: Hydra (MPICH, Intel), Open MPI.
+# What launchers of MPI libraries set to the number of ranks, and of this one: Hydra (MPICH, Intel), Open MPI.
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
 
 
 @functools.cache
@@ -43,10 +46,35 @@ def load() -> Any:
     return MPI
 
 
-def launched_with() -> int | None:
-    """How many ranks the launcher says it started; None where no launcher is known to have."""
-    for name in _SIZES:
+def _told(names: tuple[str, ...]) -> int | None:
+    for name in names:
         value = os.environ.get(name, "")
         if value.isdigit():
             return int(value)
     return None
+
+
+def launched_with() -> int | None:
+    """How many ranks the launcher says it started; None where no launcher is known to have."""
+    return _told(_SIZES)
+
+
+def launched_as() -> int | None:
+    """The number of this rank, by the launcher."""
+    return _told(_RANKS)
+
+
+def started_by_a_rank() -> bool:
+    """Whether a rank started this process, of which MPI does not know. It has the environment of a rank, but not the
+    socket to Hydra that the environment names."""
+    if launched_with() is None:
+        return False
+    channel = os.environ.get("PMI_FD", "")
+    return multiprocessing.parent_process() is not None or (channel.isdigit() and not _is_socket(int(channel)))
+
+
+def _is_socket(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False

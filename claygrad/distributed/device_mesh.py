@@ -23,6 +23,16 @@ from claygrad.ops.ranges import arange
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
 
+def _group_of_this_rank(grids: list[list[int]], name: str) -> Any:
+    """Groups of these ranks; the one that this rank is in, or None. All ranks call this."""
+    mine = None
+    for ranks in grids:
+        made = new_group(ranks, group_desc=f"mesh_{name}", sort_ranks=False)
+        if not not_in(made):
+            mine = made
+    return mine
+
+
 class DeviceMesh:
     """Ranks in a grid. `mesh["dp"]` is the part along an axis that this rank is in, `get_group("dp")` its group."""
 
@@ -43,6 +53,7 @@ class DeviceMesh:
         self.mesh = mesh.detach().cpu().int() if isinstance(mesh, Tensor) else new_tensor(mesh).int()
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         self._root = _root
+        self._flat: dict[str, tuple[tuple[int, ...], DeviceMesh]] = {}  # of a root: the axes of what was flattened
         if not is_initialized():
             init_process_group()
         ranks = self.mesh.flatten().tolist()
@@ -62,16 +73,11 @@ class DeviceMesh:
             from claygrad.distributed._group import group
 
             return [group.WORLD]
-        out = []
-        for axis in range(self.mesh.dim()):
-            mine = None
-            name = self.mesh_dim_names[axis] if self.mesh_dim_names else f"dim_{axis}"
-            for ranks in self.mesh.swapaxes(-1, axis).reshape(-1, self.mesh.shape[axis]).tolist():
-                made = new_group(ranks, group_desc=f"mesh_{name}", sort_ranks=False)
-                if not not_in(made):
-                    mine = made
-            out.append(mine)
-        return out
+        return [
+            _group_of_this_rank(self.mesh.swapaxes(-1, axis).reshape(-1, self.mesh.shape[axis]).tolist(),
+                                self.mesh_dim_names[axis] if self.mesh_dim_names else f"dim_{axis}")
+            for axis in range(self.mesh.dim())
+        ]
 
     @property
     def ndim(self) -> int:
@@ -87,7 +93,7 @@ class DeviceMesh:
         """How many ranks, in all or along an axis."""
         return self.mesh.numel() if mesh_dim is None else self.mesh.shape[mesh_dim]
 
-    def _axis(self, mesh_dim: int | str | None, of: str) -> int:
+    def _axis(self, mesh_dim: int | str | None) -> int:
         if mesh_dim is None:
             if self.ndim > 1:
                 raise RuntimeError(
@@ -105,8 +111,12 @@ class DeviceMesh:
         return self.mesh_dim_names.index(mesh_dim)
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
-        """The group along an axis that this rank is in."""
-        return self._groups[self._axis(mesh_dim, "get_group")]
+        """The group along an axis that this rank is in; the name may be that of axes that `_flatten` made one."""
+        flat = self._get_root_mesh()._flat.get(mesh_dim) if isinstance(mesh_dim, str) else None
+        found = flat[1]._groups[0] if flat else self._groups[self._axis(mesh_dim)]
+        if found is None:
+            raise RuntimeError(f"{self} has no group of rank {get_rank()}\n  the rank is not in the mesh")
+        return found
 
     def get_all_groups(self) -> list[Any]:
         """The groups of this rank along all axes."""
@@ -118,7 +128,7 @@ class DeviceMesh:
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
         """The number of this rank along an axis."""
-        axis = self._axis(mesh_dim, "get_local_rank")
+        axis = self._axis(mesh_dim)
         if self._coordinate is None:
             raise RuntimeError("Cannot get local rank: this rank is not in the mesh")
         return int(self._coordinate[axis])
@@ -132,57 +142,82 @@ class DeviceMesh:
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
         if self.mesh_dim_names is None:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
-        axes = []
-        for name in names:
-            if name not in self.mesh_dim_names:
-                raise KeyError(
-                    f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {list(self.mesh_dim_names)}."
-                )
-            axes.append(self.mesh_dim_names.index(name))
         if names == self.mesh_dim_names:
             return self
+        valid = [*self.mesh_dim_names, *self._flat]
+        if any(name not in valid for name in names):
+            raise KeyError(f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {valid}.")
+        axes = [self._flat[name][0] if name in self._flat else (self.mesh_dim_names.index(name),) for name in names]
+        order = [axis for part in axes for axis in part]
+        if order != sorted(set(order)):
+            raise KeyError(
+                f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in ascending order."
+            )
         where = self._coordinate or [0] * self.ndim
-        part = self.mesh[tuple(slice(None) if axis in axes else where[axis] for axis in range(self.ndim))]
-        kept = sorted(axes)
-        part = part.permute([kept.index(axis) for axis in axes])
-        groups = [self._groups[axis] for axis in axes]
-        return DeviceMesh(self.device_type, part, mesh_dim_names=names, _groups=groups, _root=self._root or self)
+        part = self.mesh[tuple(slice(None) if axis in order else where[axis] for axis in range(self.ndim))]
+        part = part.reshape([math.prod(self.shape[axis] for axis in one) for one in axes])
+        groups = [self._flat[name][1]._groups[0] if name in self._flat else self._groups[one[0]]
+                  for name, one in zip(names, axes)]
+        return DeviceMesh(self.device_type, part, mesh_dim_names=names, _groups=groups, _root=self._get_root_mesh())
 
     def _get_root_mesh(self) -> DeviceMesh:
         return self._root or self
 
-    def _flatten(self, mesh_dim_name: str | None = None) -> DeviceMesh:
-        """All axes as one. All ranks call this."""
-        name = mesh_dim_name or "_".join(self.mesh_dim_names or ("flat",))
-        if self.ndim == 1:
+    def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
+        """All axes as one, which the mesh that this is a part of knows by its name from now on. All ranks call this."""
+        if self.mesh_dim_names is None:
+            raise RuntimeError("Cannot flatten a DeviceMesh without mesh_dim_names!")
+        if backend_override is not None:
+            raise NotImplementedError("DeviceMesh: backend_override is not there\n  the engine is MPI for all axes")
+        name = mesh_dim_name or "_".join(self.mesh_dim_names)
+        if self.ndim == 1 and name == self.mesh_dim_names[0]:
             return self
         root = self._get_root_mesh()
-        axes = [root._axis(one, "_flatten") for one in self.mesh_dim_names or ()] or list(range(root.ndim))
+        axes = tuple(root._axis(one) for one in self.mesh_dim_names)
+        if name in (root.mesh_dim_names or ()):
+            raise ValueError(f"{name} already exists for submesh of the {root}. \n  give the flat axis another name")
+        if name in root._flat:
+            if root._flat[name][0] != axes:
+                raise ValueError(
+                    f"Flatten mesh with mesh_dim_name {name} has been created before, Please specify another valid "
+                    "mesh_dim_name."
+                )
+            return root._flat[name][1]
         rest = [axis for axis in range(root.ndim) if axis not in axes]
         grids = root.mesh.permute([*rest, *axes]).reshape(-1, math.prod(root.shape[axis] for axis in axes))
-        mine = None
-        for ranks in grids.tolist():
-            made = new_group(ranks, group_desc=f"mesh_{name}", sort_ranks=False)
-            if not not_in(made):
-                mine = made
-        flat = self.mesh.reshape(-1)
-        return DeviceMesh(self.device_type, flat, mesh_dim_names=(name,), _groups=[mine], _root=root)
+        group = _group_of_this_rank(grids.tolist(), name)
+        flat = DeviceMesh(self.device_type, self.mesh.reshape(-1), mesh_dim_names=(name,), _groups=[group], _root=root)
+        root._flat[name] = axes, flat
+        return flat
 
     @staticmethod
     def from_group(
         group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: tuple[str, ...] | None = None
     ) -> DeviceMesh:
         """A mesh of groups that are there: of one, or of one for each axis of `mesh`."""
-        groups = list(group) if isinstance(group, (list, tuple)) else [group]
+        if not isinstance(group, (list, tuple)):
+            ranks = get_process_group_ranks(group)
+            if mesh is not None and new_tensor(mesh).tolist() != ranks:
+                raise ValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {ranks}")
+            return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names, _groups=[group])
+        if not group:
+            raise ValueError("Expects at least one ProcessGroup to be passed")
         if mesh is None:
-            if len(groups) > 1:
-                raise ValueError("Must pass mesh if passing multiple ProcessGroups")
-            mesh = get_process_group_ranks(groups[0])
-        return DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, _groups=groups)
+            raise ValueError("Must pass mesh if passing multiple ProcessGroups")
+        if mesh_dim_names is None:
+            raise ValueError("Must pass mesh_dim_names if passing multiple ProcessGroups")
+        grid = mesh if isinstance(mesh, Tensor) else new_tensor(mesh)
+        if grid.dim() != len(group):
+            raise ValueError(
+                "Expects mesh with ndim equal to number of ProcessGroups but got "
+                f"mesh {grid.tolist()} and {len(group)} ProcessGroups"
+            )
+        return DeviceMesh(device_type, grid, mesh_dim_names=mesh_dim_names, _groups=list(group))
 
     def __repr__(self) -> str:
-        names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
-        return f"DeviceMesh('{self.device_type}', {self.mesh.tolist()}{names})"
+        shape = (", ".join(f"{name}={n}" for name, n in zip(self.mesh_dim_names, self.shape))
+                 if self.mesh_dim_names else ", ".join(map(str, self.shape)) + "," * (self.ndim == 1))
+        return f"DeviceMesh(({shape}), device: '{self.device_type}', stride: {tuple(self.mesh.stride())})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DeviceMesh):

@@ -18,6 +18,8 @@ from claygrad.core.user_warnings import warn
 
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 _PATIENCE = 30.0             # seconds that a process has to end when it is told to
+# `distributed` puts a function here that makes the calls in ranks which a launcher started, and says whether it did.
+in_ranks: Callable[[Callable, tuple, int], bool] = lambda fn, args, nprocs: False
 
 
 class ProcessException(Exception):
@@ -151,6 +153,8 @@ class SpawnContext(ProcessContext):
 def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
                     start_method: str = "spawn") -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` processes, with i from 0 on; wait for them, or return their context."""
+    if join and nprocs > 1 and in_ranks(fn, args, nprocs):
+        return None
     context = multiprocessing.get_context(start_method)
     processes, error_files = [], []
     for i in range(nprocs):
@@ -171,7 +175,11 @@ def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool 
 
 def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` new processes, with i from 0 on; wait for them, or return their context."""
+    """Run `fn(i, *args)` in `nprocs` new processes, with i from 0 on; wait for them, or return their context.
+
+    In a program that `claygrad launch` or mpiexec started with as many ranks, and that has no process group yet, the
+    ranks are these processes: each makes one of the calls.
+    """
     if start_method != "spawn":
         warn(f"This method only supports start_method=spawn (got: {start_method}).\n"
              "To use a different start_method use:\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning)

@@ -33,7 +33,7 @@ class MemoryPointer:
 
     def copy_from_host_async(self, address: int, nbytes: int, stream: Any = None) -> None:
         ASKED.append(("copied", stream.ptr, nbytes))
-        ctypes.memmove(self.ptr, address, nbytes)
+        stream.later.append(lambda: ctypes.memmove(self.ptr, address, nbytes))
 
 
 class _Kind(type):
@@ -48,6 +48,15 @@ class ndarray(metaclass=_Kind):
 
 class CudaArray(Array):
     __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """A write comes after the copies that the current stream has still to do."""
+        current = Stream.current or Stream.null
+        write = super().__setitem__
+        if current.later:
+            current.later.append(lambda: write(key, value))
+        else:
+            write(key, value)
 
 
 def _data(self: Array) -> MemoryPointer:
@@ -81,14 +90,18 @@ ASKED: list[tuple[Any, ...]] = []          # what was asked of streams and event
 class Event:
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         self.block, self.disable_timing, self.done, self.number = block, disable_timing, False, len(ASKED)
+        self.before: list[Any] = []
 
     def synchronize(self) -> None:
         ASKED.append(("event waited for", self.number))
+        for copy in self.before:
+            copy()
         self.done = True
 
 
 class Stream:
-    """Work of a stream is done when somebody waits for it."""
+    """Work of a stream is done when somebody waits for it: copies from the host and what is written after them, in their order;
+    all else is done at once."""
 
     null: Any = None
     current: Any = None
@@ -96,6 +109,7 @@ class Stream:
 
     def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None) -> None:
         self.non_blocking, self.priority, self.events = non_blocking, priority, []
+        self.later: list[Any] = []
         self.ptr = 0 if null else Stream.count + 1
         Stream.count += not null
 
@@ -107,20 +121,26 @@ class Stream:
     def done(self) -> bool:
         return all(event.done for event in self.events)
 
+    def catch_up(self) -> None:
+        while self.later:
+            self.later.pop(0)()
+
     def synchronize(self) -> None:
         ASKED.append(("stream waited for", self.ptr))
+        self.catch_up()
         for event in self.events:
             event.done = True
 
     def record(self, event: Event | None = None) -> Event:
         event = Event() if event is None else event
-        event.done = False
+        event.done, event.before = False, list(self.later)
         self.events.append(event)
         ASKED.append(("recorded", self.ptr, event.number))
         return event
 
     def wait_event(self, event: Event) -> None:
         ASKED.append(("waits", self.ptr, event.number))
+        self.later.extend(event.before)          # a copy that is done twice is done
 
 
 Stream.null = Stream(null=True)
@@ -152,6 +172,8 @@ class FakeCupy(Module):
 
     @staticmethod
     def asnumpy(x: Array) -> np.ndarray:
+        """As in CuPy, a copy of the current stream, which is waited for; other streams are not."""
+        (Stream.current or Stream.null).catch_up()
         return x.a.copy()
 
     @staticmethod

@@ -149,6 +149,53 @@ def test_a_copy_from_pinned_memory_need_not_be_waited_for():
     assert len(table_of("cuda").under_way) == 3                # what they read is kept until they are done
 
 
+def test_copies_to_the_host_come_after_the_work_of_their_stream():
+    x = torch.arange(6.0).view(2, 3)
+    held, other = x.pin_memory(), torch.cuda.Stream()
+    target, pinned = torch.zeros(2, 3), torch.zeros(2, 3).pin_memory()
+    with torch.cuda.stream(other):
+        made = held.to("cuda", non_blocking=True)
+        for read in (made.cpu, lambda: made.to("cpu", non_blocking=True), lambda: target.copy_(made, non_blocking=True),
+                     lambda: pinned.copy_(made, non_blocking=True), lambda: made[1:].T.cpu().T):
+            assert read().tolist()[-1] == [3, 4, 5]               # what is returned can be read at once
+        assert pinned.is_pinned()
+
+
+def test_copies_to_the_host_do_not_wait_for_other_streams():
+    held = torch.arange(6.0).pin_memory()
+    first, second = torch.cuda.Stream(), torch.cuda.Stream()
+    with torch.cuda.stream(first):
+        made = held.to("cuda", non_blocking=True)
+    ASKED.clear()
+    with torch.cuda.stream(second):
+        assert made.cpu().tolist() != held.tolist()               # as in PyTorch: nobody said that it comes after
+        second.wait_stream(first)
+        assert made.cpu().tolist() == held.tolist()
+    assert [word[0] for word in ASKED] == ["recorded", "waits"]   # nobody stopped the host for a stream
+    with torch.cuda.stream(first):
+        late = (held + 1).pin_memory().to("cuda", non_blocking=True)
+        done = first.record_event()
+    assert not done.query()
+    done.synchronize()
+    assert late.cpu().tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_a_copy_reads_is_kept_until_it_is_done():
+    stream, table = torch.cuda.Stream(), table_of("cuda")
+    held = torch.full((1000,), 7.0).pin_memory()
+    with torch.cuda.stream(stream):
+        made = held.to("cuda", non_blocking=True)
+    del held
+    for _ in range(20):
+        torch.zeros(1000).pin_memory()                            # would take its memory
+    assert len(table.under_way) == 1
+    stream.synchronize()
+    assert made.cpu().unique().tolist() == [7]
+    with torch.cuda.stream(stream):
+        torch.ones(3).pin_memory().to("cuda", non_blocking=True)
+    assert len(table.under_way) == 1                              # the first one is let go
+
+
 def test_a_checkpoint_of_the_device_loads_where_there_is_none(tmp_path):
     torch.save({"x": torch.ones(2, device="cuda")}, tmp_path / "x.pt")
     use("cuda", None)

@@ -96,7 +96,12 @@ CASES: dict[str, list[tuple[Callable[..., Any], list[tuple[int, ...]]]]] = {
     "pool": [(lambda x: F.max_pool2d(x, 3, 2, 1), [(2, 3, 40, 33)]), (lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), [(2, 3, 40, 33)]),
              (lambda x: F.max_pool3d(x, 2), [(1, 2, 6, 6, 6)]), (lambda x: F.avg_pool1d(x, 5, 3), [(2, 3, 300)])],
     "columns": [(lambda x, w, b: F.conv2d(x, w, b, 2, 1), [(3, 4, 20, 17), (6, 4, 3, 3), (6,)]),
-                (lambda x, w: F.conv2d(x, w, groups=4, dilation=2), [(2, 4, 20, 17), (8, 1, 3, 3)]),
+                (lambda x, w, b: F.conv2d(x, w, b, groups=4, dilation=2), [(2, 4, 20, 17), (8, 1, 3, 3), (8,)]),
+                (lambda x, w: F.conv2d(x, w, None, (2, 1), (1, 2), groups=3), [(3, 3, 21, 10), (3, 1, 5, 4)]),
+                (lambda x, w, b: F.conv1d(x, w, b, 2, 3, groups=5), [(2, 5, 700), (10, 1, 7), (10,)]),
+                (lambda x, w: F.conv3d(x, w, None, 1, 1, 2, 2), [(2, 2, 6, 7, 8), (4, 1, 3, 2, 3)]),
+                (lambda x, w: F.conv_transpose2d(x, w, None, 2, 1, 1, 6), [(2, 6, 9, 8), (6, 1, 3, 3)]),
+                (lambda x, w: F.conv2d(x, w, groups=2), [(2, 4, 9, 8), (6, 2, 3, 3)]),
                 (lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1), [(2, 4, 9, 8), (4, 3, 3, 3)]),
                 (lambda x, w: F.conv3d(x, w), [(1, 2, 7, 7, 7), (3, 2, 3, 3, 3)])],
     "index": [(lambda x: x.gather(1, (torch.arange(600).view(3, 200) % 50).to(x.device)), [(3, 50)]),
@@ -122,6 +127,34 @@ def test_larger_sizes_and_every_kernel(family, dtype, runs):
             torch.testing.assert_close(grad.cpu(), want, **slack)
     kind = "f4" if dtype is torch.float32 else "f8"
     assert {k.entry for k in kernels_of(family) if k.entry.endswith(kind)} <= set(runs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("family", [family for family in CASES if family not in ("index", "loss")])      # a loss of halves: log_softmax
+def test_halves_are_computed_in_float32_by_the_same_kernels(family, dtype, runs):
+    for call, shapes in CASES[family]:
+        torch.manual_seed(0)
+        here = [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+        there = [x.detach().to("cuda").requires_grad_() for x in here]
+        made, wanted = call(*there), call(*here)
+        assert made.dtype is wanted.dtype
+        slack = {"rtol": 2e-2, "atol": 2e-2}
+        torch.testing.assert_close(made.cpu(), wanted, **slack)
+        weights = torch.randn(wanted.shape).to(dtype)
+        given = torch.autograd.grad((made * weights.to("cuda")).sum(), there)
+        for grad, want in zip(given, torch.autograd.grad((wanted * weights).sum(), here), strict=True):
+            assert grad.dtype is dtype
+            torch.testing.assert_close(grad.cpu().float(), want.float(), rtol=5e-2, atol=5e-2 * float(want.abs().max()))
+    # PyTorch applies moments of batches rounded to halves, which array code does.
+    called = {k.entry for k in kernels_of(family) if k.entry.endswith("f4") and k.name not in ("channel_moments", "channel_norm")}
+    assert called <= set(runs), called - set(runs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_windows_of_halves(dtype, runs):
+    x = torch.randn(2, 3, 9, 8).to(dtype)
+    assert torch.equal(F.unfold(x.to("cuda"), 3, 1, 1, 2).cpu(), F.unfold(x, 3, 1, 1, 2))
+    assert runs["to_columns_f4"] == 1
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.float16, torch.complex128])

@@ -1,11 +1,14 @@
-"""Convolutions of `cuda`: windows as columns by a kernel, and products by cuBLAS (Note [Columns] in ops/_conv.py)."""
+"""Convolutions of `cuda`: windows as columns by a kernel, and products by cuBLAS (Note [Columns] in ops/_conv.py);
+those of each channel by itself in one kernel."""
 from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.dispatch.convert_half import recast
 from claygrad.cuda._kernels.forms import kind_of, three
 from claygrad.ops._conv import is_pointwise, out_sizes, same_format, transposed_sizes
+from claygrad.ops._norms import wide
 from claygrad.ops.conv import spread_out
 
 if TYPE_CHECKING:
@@ -48,9 +51,18 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         made = to_columns(xp, kind, x.reshape(n * c, *x.shape[2:]), out, kernel, *how)
         return made.reshape(n, groups, c // groups * prod(kernel), prod(out))
 
+    def depthwise(w: Any, groups: int) -> bool:
+        """Whether each group has one input channel: then a matrix of columns would have one row."""
+        return groups > 1 and w.shape[1] == 1
+
     def forward(xp: Any, kind: str, x: Any, w: Any, bias: Any, how: tuple, groups: int) -> Any:
         n, o, kernel = x.shape[0], w.shape[0], w.shape[2:]
         out = out_sizes(x.shape[2:], kernel, *how)
+        if depthwise(w, groups):
+            made = xp.empty((n, o, *out), dtype=x.dtype)
+            run.each("columns", f"depthwise_{kind}", made.size, x, w, bias, made, made.size, o, o // groups,
+                     *geometry(x.shape[2:], out, kernel, *how))
+            return made
         weight = w.reshape(groups, o // groups, -1)
         made = xp.empty((n, groups, o // groups, prod(out)), dtype=x.dtype)
         for low, high in blocks(n, x.shape[1] * prod(kernel) * prod(out) * x.dtype.itemsize):
@@ -63,6 +75,11 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
     def input_grad(xp: Any, kind: str, g: Any, w: Any, size: Any, how: tuple, groups: int) -> Any:
         n, o, kernel, out = g.shape[0], g.shape[1], w.shape[2:], g.shape[2:]
         c = w.shape[1] * groups
+        if depthwise(w, groups):
+            made = xp.empty((n, c, *size), dtype=g.dtype)
+            run.each("columns", f"depthwise_input_{kind}", made.size, g, w, made, made.size, o, o // groups,
+                     *geometry(size, out, kernel, *how))
+            return made
         turned = xp.ascontiguousarray(w.reshape(groups, o // groups, -1).swapaxes(1, 2))
         rows = g.reshape(n, groups, o // groups, prod(out))
         if is_pointwise(kernel, how[1]) and tuple(size) == tuple(out):
@@ -126,6 +143,11 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         g, x = arrays
         (n, o), c, out = g.shape[:2], x.shape[1], g.shape[2:]
         how = settings(len(kernel), stride, padding, dilation)
+        if c == groups > 1:
+            made = xp.empty((o, 1, *kernel), dtype=x.dtype)
+            run.rows("columns", f"depthwise_weight_{kind}", made.size, n * prod(out), g, x, made, n, o, o // groups,
+                     *geometry(x.shape[2:], out, kernel, *how))
+            return made
         total: Any = None
         for low, high in blocks(n, c * prod(kernel) * prod(out) * x.dtype.itemsize):
             columns = windows_of(xp, kind, x[low:high], groups, out, kernel, how)
@@ -137,13 +159,14 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         return total.reshape(o, c // groups, *kernel)
 
     def im2col(xp: Any, input: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-        kind = kind_of(input)
-        if kind is None or not input.size:
+        x = wide(input)
+        kind = kind_of(x)
+        if kind is None or not x.size:
             return None
-        x = xp.ascontiguousarray(input)
+        x = xp.ascontiguousarray(x)
         out = out_sizes(x.shape[-2:], kernel, stride, padding, dilation)
         made = to_columns(xp, kind, x.reshape(-1, *x.shape[-2:]), out, kernel, stride, padding, dilation)
-        return made.reshape(*x.shape[:-3], x.shape[-3] * prod(kernel), prod(out))
+        return recast(made.reshape(*x.shape[:-3], x.shape[-3] * prod(kernel), prod(out)), input.dtype)
 
     def col2im(xp: Any, input: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
         kind = kind_of(input)

@@ -393,14 +393,15 @@ def _indices(run: Kernels) -> dict[str, Callable[..., Any]]:
         return out
 
     def scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
-        kind, found = kind_of(input, src), parts(input, index, dim)
+        x, src, found = wide(input), wide(src), parts(input, index, dim)
+        kind = kind_of(x, src)
         if kind is None or found is None or src.shape != index.shape:
             return None
         check_bounds(xp, index, dim % input.ndim, found[0])
         src, index = plain(xp, src, index.astype(np.int64, copy=False))
-        out = xp.array(input, order="C")
+        out = xp.array(x, order="C")
         run.each("sums", f"scatter_add_{kind}", src.size, src, index, out, src.size, *found)
-        return out
+        return recast(out, input.dtype)
 
     def embedding(xp: Any, weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
                   sparse: bool = False) -> Any:

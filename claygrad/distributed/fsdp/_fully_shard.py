@@ -170,6 +170,13 @@ class FSDPModule:
             if state.unit is not None:
                 state.unit.sync = requires_gradient_sync
 
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Whether backward averages gradients over the ranks with the same share, on a mesh of two axes; otherwise
+        they are added up in shares until it does."""
+        for state in self._fsdp_states(recurse):
+            if state.unit is not None:
+                state.unit.sync_replicas = requires_all_reduce
+
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Whether parameters are let go between forward and backward."""
         for state in self._fsdp_states(recurse):
@@ -220,13 +227,14 @@ def fully_shard(
     ignored_params: Any = None,
 ) -> Any:
     """Keep the parameters of a module in shares, those of modules inside that were given to this before apart. The
-    module stays what it is; its class gets the methods of `FSDPModule`."""
+    module stays what it is; its class gets the methods of `FSDPModule`. On a mesh of two axes they are shared along the
+    second, and the ranks along the first keep the same shares."""
     if shard_placement_fn is not None:
         raise NotImplementedError("fully_shard: shard_placement_fn is not there\n  parameters are sharded by rows")
-    if mesh is not None and mesh.ndim != 1:
-        raise NotImplementedError(
-            f"fully_shard: a mesh of {mesh.ndim} dimensions is not there\n  shard over one: mesh['name'], and over "
-            "the others use DistributedDataParallel"
+    if mesh is not None and mesh.ndim not in (1, 2):
+        raise ValueError(
+            f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}\n  take one or two of its axes: "
+            "mesh['replicate', 'shard']"
         )
     clip_grad.over_ranks = _norm_over_ranks
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
@@ -235,14 +243,17 @@ def fully_shard(
             raise AssertionError(
                 f"Each distinct module can have fully_shard applied to it only once: {type(one).__name__}"
             )
-    group = _get_default_group() if mesh is None else mesh.get_group()
+    group = _get_default_group() if mesh is None else mesh.get_group(mesh.ndim - 1)
+    replicas = mesh.get_group(0) if mesh is not None and mesh.ndim == 2 else None
     policy = mp_policy or MixedPrecisionPolicy()
     inner = {id(one) for outer in modules for one in outer.modules() if isinstance(one, FSDPModule)}
     taken = {id(leaf) for outer in modules for one in outer.modules() if isinstance(one, FSDPModule)
              for leaf in (one._fsdp_state.unit.leaves if one._fsdp_state.unit is not None else ())}
     found = find(modules, lambda one: id(one) in inner, taken | {id(one) for one in ignored_params or ()})
-    unit = Unit(found, group, ROWS, Precision(policy.param_dtype, policy.reduce_dtype), _mark) if found.params else None
-    if unit is not None:
+    unit = None
+    if found.params:
+        precision = Precision(policy.param_dtype, policy.reduce_dtype)
+        unit = Unit(found, group, ROWS, precision, _mark, replicas)
         unit.put_leaves()
     reshard = None if reshard_after_forward is None else bool(reshard_after_forward)
     state = _State(unit, policy, reshard)

@@ -24,7 +24,7 @@ from claygrad.core.graph.engine import current_run, queue_callback
 from claygrad.distributed._group import ProcessGroup
 from claygrad.distributed._reduce import ReduceOp
 from claygrad.distributed.checkpoint.shards import FlatShard
-from claygrad.distributed.collectives import all_gather_single, reduce_scatter_single
+from claygrad.distributed.collectives import all_gather_single, all_reduce, reduce_scatter_single
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter
 from claygrad.ops.fill import empty, zeros
@@ -111,9 +111,13 @@ class Unit:
         layout: str,
         precision: Precision,
         mark: Callable[[Parameter, Unit, int], None] = lambda leaf, unit, index: None,
+        replicas: ProcessGroup | None = None,
     ) -> None:
         params, self.homes = found
         self.group, self.layout, self.precision = group, layout, precision
+        self.replicas = replicas  # the ranks that keep the same share, in hybrid sharding
+        self.sync_replicas = True  # whether gradients are averaged over those too; else they are kept in shares
+        self._kept_share: Tensor | None = None
         self.size, self.rank = group.size(), group.rank()
         self.sync = True  # whether gradients are averaged; else they are kept whole until they are
         self._kept: list[Tensor | None] | None = None
@@ -270,12 +274,22 @@ class Unit:
             if not self.sync:
                 self._kept = [None if grad is None else grad.detach().clone() for grad in grads]
                 return [None] * len(self.leaves)
-            mine = self._averaged(grads)
+            share = self._averaged(grads)
+            if self._kept_share is not None:
+                share += self._kept_share
+                self._kept_share = None
+            if self.replicas is not None and not self.sync_replicas:
+                self._kept_share = share
+                return [None] * len(self.leaves)
+            if self.replicas is not None:
+                all_reduce(share, ReduceOp.AVG, self.replicas)
+            mine = share.to(self.leaves[0].dtype)
         if self.layout == FLAT:
             return [mine]
         return [part if needed else None for part, needed in zip(self._parts(mine), self.requires)]
 
     def _averaged(self, grads: list[Tensor | None]) -> Tensor:
+        """This rank's share of the average over the ranks that share, in the dtype of averages."""
         own, device = self.leaves[0].dtype, self.leaves[0].device
         kind = self.precision.reduce or self.precision.params or own
         whole = zeros(self.each * self.size, dtype=kind, device=device)
@@ -291,7 +305,7 @@ class Unit:
             at += size
         mine = empty(self.each, dtype=kind, device=device)
         reduce_scatter_single(mine, whole, ReduceOp.AVG, self.group)
-        return mine.to(own)
+        return mine
 
     # Running
 

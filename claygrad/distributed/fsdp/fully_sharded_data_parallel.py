@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from socket import gethostname
 from typing import Any
 
 from claygrad._late import late
 from claygrad.autograd.grad_mode import no_grad
-from claygrad.core import Tensor
-from claygrad.distributed._group import ProcessGroup, of
+from claygrad.core import Tensor, float64
+from claygrad.core.user_warnings import warn
+from claygrad.distributed._group import ProcessGroup, get_rank, new_group, new_subgroups_by_enumeration, of
 from claygrad.distributed._reduce import ReduceOp
 from claygrad.distributed.checkpoint.shards import FlatShard
 from claygrad.distributed.collectives import all_reduce
@@ -25,6 +27,7 @@ from claygrad.distributed.fsdp.api import (
     StateDictType,
 )
 from claygrad.distributed.fsdp.wrap import wrap_children
+from claygrad.distributed.objects import exchanged
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter
 from claygrad.ops.creation import tensor as new_tensor
@@ -58,24 +61,16 @@ class FullyShardedDataParallel(Module):
     ) -> None:
         super().__init__()
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
-        if self.sharding_strategy not in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP):
-            raise NotImplementedError(
-                f"FullyShardedDataParallel: {self.sharding_strategy} is not there\n"
-                "  use FULL_SHARD or SHARD_GRAD_OP, or DistributedDataParallel where nothing is to be sharded"
-            )
         if ignored_modules is not None and ignored_states is not None:
             raise ValueError(
                 "Cannot pass both ignored_modules and ignored_states at the same time. Please just pass ignored_states."
             )
         if device_mesh is not None and process_group is not None:
             raise ValueError(
-                "Cannot pass both process_group and device_mesh at the same time. Please just pass only one."
+                "Cannot pass both process_group and device_mesh at the same time. Please just pass only one of them."
             )
-        if device_mesh is not None:
-            if device_mesh.ndim != 1:
-                raise NotImplementedError("FullyShardedDataParallel: device_mesh of one dimension is wanted")
-            process_group = device_mesh.get_group()
-        self.process_group: ProcessGroup = of(process_group)
+        by_policy = auto_wrap_policy is not None
+        self.process_group, self._replicas = _groups(self.sharding_strategy, process_group, device_mesh, by_policy)
         self.world_size, self.rank = self.process_group.size(), self.process_group.rank()
         self.mixed_precision = mixed_precision or MixedPrecision()
         if getattr(cpu_offload, "offload_params", False) and any(p.device.type != "cpu" for p in module.parameters()):
@@ -86,8 +81,8 @@ class FullyShardedDataParallel(Module):
                 if any(p.is_meta for p in one.parameters(recurse=False)):
                     param_init_fn(one)
         if auto_wrap_policy is not None:
-            inside = {
-                "process_group": process_group,
+            inside: dict[str, Any] = {
+                "process_group": self.process_group if self._replicas is None else (self.process_group, self._replicas),
                 "sharding_strategy": sharding_strategy,
                 "mixed_precision": mixed_precision,
                 "sync_module_states": sync_module_states,
@@ -106,12 +101,15 @@ class FullyShardedDataParallel(Module):
         skipped = {id(one) for one in ignored}
         found = find([module], lambda one: isinstance(one, FullyShardedDataParallel), skipped)
         if sync_module_states:
-            sync([*found.params, *module.buffers()], self.process_group)
+            for group in (self.process_group, self._replicas):
+                if group is not None:
+                    sync([*found.params, *module.buffers()], group)
         self._cast_buffers()
         self._unit: Unit | None = None
         if found.params:
             precision = Precision(self.mixed_precision.param_dtype, self.mixed_precision.reduce_dtype)
-            self._unit = Unit(found, self.process_group, NAMED if use_orig_params else FLAT, precision)
+            layout = NAMED if use_orig_params else FLAT
+            self._unit = Unit(found, self.process_group, layout, precision, replicas=self._replicas)
             self._unit.put_leaves()
             if not use_orig_params:
                 self._flat_param = self._unit.leaves[0]
@@ -148,7 +146,7 @@ class FullyShardedDataParallel(Module):
             args, kwargs = cast(args, words.param_dtype), cast(kwargs, words.param_dtype)
         if self._unit is None:
             return self._fsdp_wrapped_module(*args, **kwargs)
-        end = self._unit.begin(self.sharding_strategy is ShardingStrategy.FULL_SHARD)
+        end = self._unit.begin(self.sharding_strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD))
         try:
             return self._fsdp_wrapped_module(*args, **kwargs)
         finally:
@@ -341,22 +339,75 @@ class FullyShardedDataParallel(Module):
         return out
 
 
+_HYBRID = (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
+
+
+def _groups(
+    strategy: ShardingStrategy, process_group: Any, mesh: Any, by_policy: bool
+) -> tuple[ProcessGroup, ProcessGroup | None]:
+    """The ranks that share with this one, and in hybrid sharding those that keep the same share."""
+    if strategy is ShardingStrategy.NO_SHARD and not isinstance(process_group, tuple):  # each rank keeps all
+        warn(
+            "The `NO_SHARD` sharding strategy is deprecated. If having issues, please use `DistributedDataParallel` "
+            "instead.",
+            FutureWarning,
+        )
+        replicas = of(process_group) if mesh is None else mesh.get_group()
+        return new_group([get_rank()], use_local_synchronization=True), replicas
+    if strategy not in _HYBRID and not isinstance(process_group, tuple):
+        if mesh is not None and mesh.ndim != 1:
+            raise ValueError(
+                f"Expected device_mesh to have ndim=1 but got {mesh.ndim}\n  two axes are for HYBRID_SHARD"
+            )
+        return of(process_group) if mesh is None else mesh.get_group(), None
+    if mesh is not None:
+        if mesh.ndim != 2:
+            raise ValueError(f"Expected device_mesh to have ndim=2 but got {mesh.ndim}")
+        return mesh.get_group(1), mesh.get_group(0)
+    if process_group is not None:
+        if not (isinstance(process_group, tuple) and len(process_group) == 2):
+            raise ValueError(
+                "Expected process_group to be passed in as either None or Tuple[dist.ProcessGroup, dist.ProcessGroup]"
+                f" but got {type(process_group)}\n"
+                "  the first is of the ranks that share, the second of those that keep the same share"
+            )
+        return of(process_group[0]), of(process_group[1])
+    if not by_policy:
+        raise ValueError(
+            f"Manual wrapping with {strategy} requires explicit specification of process group or device_mesh."
+        )
+    hosts: dict[str, list[int]] = {}  # shared on each host, and the same on all
+    for rank, host in enumerate(exchanged(of(None), gethostname())):
+        hosts.setdefault(host, []).append(rank)
+    if len({len(ranks) for ranks in hosts.values()}) > 1:
+        raise ValueError(
+            f"{strategy}: the hosts have different numbers of ranks: "
+            + ", ".join(f"{len(ranks)} on {host}" for host, ranks in hosts.items())
+            + "\n  say by device_mesh which share"
+        )
+    grid = list(hosts.values())
+    shared, _ = new_subgroups_by_enumeration(grid)
+    replicas, _ = new_subgroups_by_enumeration([list(column) for column in zip(*grid)])
+    return shared, replicas
+
+
 def clip(leaves: list[Any], max_norm: float, norm_type: float, group: ProcessGroup) -> Tensor:
     """Scale the gradients of shares so that their norm over all ranks is at most `max_norm`; the norm it was."""
     grads = [leaf.grad for leaf in leaves if leaf.grad is not None]
     power = float(norm_type)
     with no_grad():
         if power == float("inf"):
-            total = new_tensor(max((grad.abs().max().item() for grad in grads if grad.numel()), default=0.0))
+            most = max((grad.abs().max().item() for grad in grads if grad.numel()), default=0.0)
+            total = new_tensor(most, dtype=float64)
             all_reduce(total, ReduceOp.MAX, group)
         else:
-            total = new_tensor(float(sum((grad.abs() ** power).sum().item() for grad in grads)))
+            total = new_tensor(float(sum((grad.abs() ** power).sum().item() for grad in grads)), dtype=float64)
             all_reduce(total, ReduceOp.SUM, group)
             total = total ** (1 / power)
         factor = min(1.0, max_norm / (total.item() + 1e-6))
         for grad in grads:
             grad.mul_(factor)
-    return total
+    return total.to(leaves[0].dtype) if leaves else total
 
 
 __getattr__ = late(__name__)

@@ -32,6 +32,10 @@ def test_meshes_stores_and_coalesced_collectives(n: int, tmp_path: Path) -> None
     assert ranks(n, "meshes.py", str(tmp_path / "store"), timeout=90).out.count("done") == n
 
 
+def test_hybrid_sharding_is_training_in_one_process(tmp_path: Path) -> None:
+    assert ranks(4, "hybrid.py", str(tmp_path / "checkpoint"), timeout=120).out.count("done") == 4
+
+
 def total(text: str) -> float:
     return float(text.split("sum ")[1].split()[0])
 

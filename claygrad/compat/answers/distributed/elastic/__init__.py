@@ -1,0 +1,1 @@
+"""Parts of `torch.distributed.elastic`, as far as programs ask for them."""
