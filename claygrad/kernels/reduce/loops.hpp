@@ -15,7 +15,8 @@ namespace {
 // Short rows are reduced SEVERAL_ROWS at a time, and rows of up to BY_NUMBERS elements by scalar code. The result of a row does not
 // depend on the rows it is grouped with.
 constexpr int64_t FEW_ELEMENTS = 128;
-struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; };
+struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; static constexpr bool IN_STREAMS = false; };
+constexpr int64_t FAR = 12 << 20;        // bytes of a row that is not cached
 
 // A reduction has its types, and a function that reduces one tile of columns (one row, if width and stride are 1).
 template <class O, class T> struct Floats {
@@ -24,6 +25,7 @@ template <class O, class T> struct Floats {
     using Op = O;
     using Merge = Floats;
     static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
+    static constexpr bool IN_STREAMS = SEVERAL_ROWS > 1 && !Op::compares;
     static constexpr int BY_NUMBERS = Op::identity * Op::identity <= 1 ? SEVERAL_ROWS - 1 : 3;       // comparisons, from infinity on, that handle NaN are expensive
 
     // Each row is a vector; the vectors are transposed, so that none has to be reduced across its lanes.
@@ -122,7 +124,17 @@ template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
         for (int64_t o = begin; o < end; o++) R::tile(job.at(o), s.n, s.pitch, s.inner, job.out_oci + o * s.inner);
         return;
     }
+    const bool far = s.inner == 1 && s.pitch == 1 && s.n * (int64_t)sizeof(typename R::In) >= FAR;
     for (int64_t task = begin; task < end; task++) {
+        if constexpr (R::IN_STREAMS)
+            if (far && task + STREAMS <= end) {
+                const int64_t c = task % job.parts, o = task / job.parts;
+                if ((c + STREAMS) * job.part <= s.n
+                        && reduce_streams<typename R::Op>(job.at(o) + c * job.part, job.part, job.out_oci + task)) {
+                    task += STREAMS - 1;
+                    continue;
+                }
+            }
         int64_t tile = task % job.tiles, c = task / job.tiles % job.parts, o = task / job.tiles / job.parts;
         int64_t first = c * job.part, rows = s.n - first < job.part ? s.n - first : job.part;
         int64_t i = tile * TILE, width = s.inner - i < TILE ? s.inner - i : TILE;

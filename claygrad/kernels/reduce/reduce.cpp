@@ -14,6 +14,7 @@ template <class O, class I, class To> struct Exact {
     using Op = O;
     using Merge = Exact<O, To, To>;
     static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 4;
+    static constexpr bool IN_STREAMS = false;
     static void tile(const I* x_ni, int64_t n, int64_t stride, int64_t width, To* out_i) {
         if (stride == 1 && width == 1) {
             *out_i = row(x_ni, n);
