@@ -1,14 +1,9 @@
 """What linear algebra shares: its error, the words it refuses with, and small helpers on matrices."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from claygrad.core import array_of
+from claygrad.core import Tensor, array_of
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import conj
-
-if TYPE_CHECKING:
-    from claygrad.core import Tensor
 
 
 class LinAlgError(RuntimeError):
@@ -73,7 +68,7 @@ def check_system(name: str, A: Tensor, B: Tensor, left: bool, vector: bool = Fal
 
 def of_all(info: Tensor) -> Tensor:
     """What is said of all matrices: inside vmap, of the whole batch."""
-    while hasattr(info, "_value"):
+    while type(info) is not Tensor and hasattr(info, "_value"):
         info = info._value
     return info
 
