@@ -10,8 +10,8 @@ import pytest
 import claygrad
 from claygrad import Tensor
 from claygrad.core import array_of
-from claygrad.core.dispatch import reference_only
 from claygrad.core.dispatch import convert_half as halves
+from claygrad.core.dispatch import reference_only
 from claygrad.nn import functional
 
 HALVES = pytest.mark.parametrize("half", [claygrad.float16, claygrad.bfloat16], ids=["float16", "bfloat16"])
