@@ -1,9 +1,15 @@
 """What linear algebra shares: its error, the words it refuses with, and small helpers on matrices."""
 from __future__ import annotations
 
-from claygrad.core import Tensor, array_of
+from typing import TYPE_CHECKING
+
+from claygrad.core import array_of
+from claygrad.native.linalg import all_succeeded
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import conj
+
+if TYPE_CHECKING:
+    from claygrad.core import Tensor
 
 
 class LinAlgError(RuntimeError):
@@ -68,13 +74,15 @@ def check_system(name: str, A: Tensor, B: Tensor, left: bool, vector: bool = Fal
 
 def of_all(info: Tensor) -> Tensor:
     """What is said of all matrices: inside vmap, of the whole batch."""
-    while type(info) is not Tensor and hasattr(info, "_value"):
+    while hasattr(info, "_value"):
         info = info._value
     return info
 
 
 def raise_first(info: Tensor, said: str, kind: type[Exception], sentence: str) -> None:
     """Raise for the first matrix that failed; `{}` in the sentence is what `info` says of it."""
+    if all_succeeded(info):
+        return
     info = of_all(info)
     if info.is_meta:
         return
