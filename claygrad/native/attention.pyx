@@ -17,6 +17,8 @@ cdef extern from "nn/attention.hpp" namespace "clay" nogil:
     struct Heads:
         void* data
         int64_t batch, head, row
+    enum:
+        FEW_QUERIES
     enum MaskKind:
         NO_MASK, BOOL_MASK, ADDED_MASK
     struct Attention:
@@ -25,6 +27,7 @@ cdef extern from "nn/attention.hpp" namespace "clay" nogil:
         bint causal
         int masked
         Heads query, key, value, mask, out
+        int half
         void* log_sum
         Heads grad, query_grad, key_grad, value_grad
 
@@ -43,12 +46,12 @@ cdef inline bint _is_half(Layout v) noexcept:
     return v.dtype.code == F16 or v.dtype.code == BF16
 
 
-cdef Layout _rows(const Arg* a, Heads* into):
-    """As rows of neighbouring elements, half precision as float32."""
+cdef Layout _rows(const Arg* a, Heads* into, bint wide=True):
+    """As rows of neighbouring elements, half precision as float32 if `wide`."""
     cdef Layout v = <Layout>a.layout
     if v.shape[3] > 1 and v.strides[3] != 1:
         v = as_contiguous(v)
-    if _is_half(v):
+    if wide and _is_half(v):
         v = wide_half(v)
     _place(into, v)
     return v
@@ -103,7 +106,7 @@ cdef Layout _mask(const Arg* a):
 
 cdef bint _given(Layout mask, const Arg* is_causal, const Arg* scale, Attention* s, Layout q, Layout k) noexcept:
     s.batch, s.heads, s.queries, s.size, s.keys = q.shape[0], q.shape[1], q.shape[2], q.shape[3], k.shape[2]
-    s.masked, s.causal, s.scale = NO_MASK, is_causal.value, scale.real
+    s.masked, s.causal, s.scale, s.half = NO_MASK, is_causal.value, scale.real, 0
     return mask is None or _masked(mask, s, q)
 
 
@@ -142,10 +145,12 @@ cdef bint _filled(const char* name, Attention* s, Layout q) noexcept:
 
 cdef list _attention(Op op, Attend* a):
     cdef Attention s
-    cdef Layout q = _rows(&a.query, &s.query), k = _rows(&a.key, &s.key), v = _rows(&a.value, &s.value), mask = _mask(&a.attn_mask)
-    cdef Layout out, log_sum
+    cdef bint wide = (<Layout>a.query.layout).shape[2] >= FEW_QUERIES        # of few queries the kernel converts the rest by tiles
+    cdef Layout q = _rows(&a.query, &s.query), k = _rows(&a.key, &s.key, wide), v = _rows(&a.value, &s.value, wide)
+    cdef Layout mask = _mask(&a.attn_mask), out, log_sum
     if not _fit(q, k, v) or not _given(mask, &a.is_causal, &a.scale, &s, q, k):
         return None
+    s.half = k.dtype.code if _is_half(k) else 0
     out, log_sum = _laid_out_as(&a.query, q.dtype), fresh(q.dtype, 3, q.shape)
     _place(&s.out, out)
     s.log_sum = log_sum.data()

@@ -65,6 +65,22 @@ def test_attention_of_halves_is_that_of_floats_rounded_once(lie, dtype):
                 assert claygrad.allclose(a.grad.float(), b.grad, rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("queries", [1, 3, 7, 8])
+def test_few_queries_beside_many_keys_of_halves(queries, dtype):
+    rng = numpy.random.default_rng(5)
+    half = getattr(claygrad, dtype)
+    q = values(rng, "float32", 2, 3, queries, 12).to(half)
+    both = values(rng, "float32", 2, 150, 2, 3, 12).to(half)                       # keys and values that lie between each other
+    for k, v in (both.permute(2, 0, 3, 1, 4).unbind(), both.permute(2, 0, 3, 1, 4).contiguous().unbind(),
+                 both[..., :1].expand(both.shape).permute(2, 0, 3, 1, 4).unbind()):
+        for given in ({}, {"is_causal": True}, {"attn_mask": values(rng, "float32", queries, 150) > 0}):
+            found = F.scaled_dot_product_attention(q, k, v, **given)
+            wanted = F.scaled_dot_product_attention(q.float(), k.float(), v.float(), **given)
+            assert found.dtype == half
+            assert claygrad.allclose(found.float(), wanted.to(half).float(), rtol=1e-2 if dtype == "bfloat16" else 2e-3, atol=1e-3)
+
+
 def test_attention_by_the_short_way_is_the_long_one():
     rng = numpy.random.default_rng(4)
     q, k, v = (values(rng, "float64", 2, 3, 5, 4).requires_grad_() for _ in range(3))
