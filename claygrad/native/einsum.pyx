@@ -1,7 +1,9 @@
 """Native forms of einsum, tensordot, inner, matmul and kron as one batched matrix product, if nothing is recorded.
 claygrad/ops/contraction.py has the definitions. A function returns None if it does not apply."""
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from claygrad.core.op cimport find_op
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
@@ -9,6 +11,7 @@ from claygrad.core.data.layout cimport Layout, bytes_of, fresh, new_contiguous, 
 from claygrad.native.matmul cimport products
 from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
+from claygrad.core.dispatch.call cimport run
 from claygrad.native.reduce cimport reduced
 from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
 from claygrad.core.graph.view cimport make_view
@@ -187,7 +190,32 @@ cdef Layout _one(Layout a, const Equation* e):
                    tuple(range(e.n_output, a.ndim)), False, a.dtype)
 
 
-cdef Layout _two(Layout a, Layout b, const Equation* e):
+cdef Tensor _viewed(Layout out):
+    """The result as a view of the product, as in the declared form."""
+    cdef Tensor root = new_tensor(new_contiguous(out.storage, out.dtype, 1, &out.numel))
+    return make_view(root, out, False)
+
+
+cdef Tensor _ordered(Layout v, const Equation* e, int which):
+    """An operand with the axes of the result, those that it lacks of size 1."""
+    cdef int64_t shape[2 * MAX_AXES]
+    cdef int64_t strides[2 * MAX_AXES]
+    cdef int i, axis
+    for i in range(e.n_output):
+        axis = e.at[which][<int>e.output[i]]
+        shape[i], strides[i] = 1 if axis < 0 else v.shape[axis], 0 if axis < 0 else v.strides[axis]
+    return new_tensor(new_layout(v.storage, v.dtype, e.n_output, shape, strides, v.offset))
+
+
+cdef object _multiplied(Layout a, Layout b, const Equation* e):
+    """The product if nothing is summed."""
+    cdef PyObject* pair[2]
+    cdef Tensor x = _ordered(a, e, 0), y = _ordered(b, e, 1)
+    pair[0], pair[1] = <PyObject*>x, <PyObject*>y
+    return run(find_op("mul"), pair)
+
+
+cdef object _two(Layout a, Layout b, const Equation* e):
     cdef Axes of_a, of_b
     cdef int64_t shape[2 * MAX_AXES]
     cdef int64_t strides[2 * MAX_AXES]
@@ -233,7 +261,7 @@ cdef Layout _two(Layout a, Layout b, const Equation* e):
             of_a.n_summed += 1
             of_b.n_summed += 1
     if of_a.n_summed == 0:
-        return None                                      # elementwise
+        return _multiplied(a, b, e)
     out = products(_matrices(a, &of_a, True), _matrices(b, &of_b, False))
     step = 1
     for k in range(2, -1, -1):
@@ -241,13 +269,7 @@ cdef Layout _two(Layout a, Layout b, const Equation* e):
             if group[i] == k:
                 strides[i] = step
                 step *= shape[i]
-    return new_layout(out.storage, out.dtype, e.n_output, shape, strides, 0)
-
-
-cdef Tensor _viewed(Layout out):
-    """The result as a view of the product, as in the declared form."""
-    cdef Tensor root = new_tensor(new_contiguous(out.storage, out.dtype, 1, &out.numel))
-    return make_view(root, out, False)
+    return _viewed(new_layout(out.storage, out.dtype, e.n_output, shape, strides, 0))
 
 
 def einsum(equation, operands):
@@ -267,8 +289,7 @@ def einsum(equation, operands):
     elif not _factor(operands[1]) or (<Tensor>operands[1]).layout.ndim != e.ranks[1] or (<Tensor>operands[1]).layout.dtype is not a.dtype:
         return None
     else:
-        out = _two(a, (<Tensor>operands[1]).layout, &e)
-        return None if out is None else _viewed(out)
+        return _two(a, (<Tensor>operands[1]).layout, &e)
     return None if out is None else new_tensor(out)
 
 

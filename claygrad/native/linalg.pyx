@@ -3,8 +3,10 @@ from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport F32, I32, I64, dtype, of_code
-from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout
+from claygrad.core.data.layout cimport Layout, fresh, new_contiguous, new_layout, on_cpu
 from claygrad.core.data.kernels cimport find
+from claygrad.core.graph.intercept cimport intercepting
+from claygrad.core.tensor cimport Tensor
 from claygrad.native.matmul cimport products
 from claygrad.native.rearrange cimport copied
 from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
@@ -116,6 +118,21 @@ cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=Tru
             if at[i]:
                 return False
     return done
+
+
+def all_succeeded(info):
+    """Whether `info` says so of every matrix; False too if it is no plain tensor on the CPU, whose operations must be asked."""
+    cdef Layout v
+    cdef int64_t i
+    if type(info) is not Tensor or intercepting():
+        return False
+    v = (<Tensor>info).layout
+    if not (v.dtype.code == I32 and v.contiguous and on_cpu(v)):
+        return False
+    for i in range(v.numel):
+        if (<int32_t*>v.data())[i]:
+            return False
+    return True
 
 
 cdef bint _same_batch(Layout a, Layout b) noexcept:

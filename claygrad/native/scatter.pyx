@@ -109,13 +109,15 @@ cdef bint _is_one_vector(Layout index, int d, int64_t n):
     cdef int i
     cdef int64_t k
     cdef int64_t* at = <int64_t*>index.data()
+    if index.numel <= index.shape[d]:
+        return False
     for i in range(index.ndim):
         if index.strides[i] != (1 if i == d else 0) and index.shape[i] != 1:
             return False
     for k in range(index.shape[d]):
         if at[k] < 0 or at[k] >= n:
             return False
-    return index.numel > index.shape[d]
+    return True
 
 
 cdef Layout _gather(Op op, Gather* a):

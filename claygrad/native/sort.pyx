@@ -1,5 +1,6 @@
 """Native forms of max, min, argmax, median, mode, kthvalue, topk and sort along an axis, and of cumsum, cumprod, cummax and the
 like."""
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -9,7 +10,7 @@ from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.layout cimport Layout, Lines, as_contiguous, axis_in, fresh, fresh_like, lines_along, new_layout, strictly_row_major
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.native.reduce cimport arranged, without
-from claygrad.core.dispatch.guard cimport Arg, form_t
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
 from claygrad.core.dispatch.registry cimport offer
 
 cdef extern from "sort/sort.hpp" namespace "clay" nogil:
@@ -265,7 +266,7 @@ cdef Layout _running(Op op, Running* a):
     cdef scan_fn f = <scan_fn>op.kernels[x.dtype.code]
     cdef bint back = op.n_params == 2                # cumsum_from_end(input, dim)
     cdef Lines s
-    if not _lines(x, a.dim.value, &s):
+    if not back and not is_none(&a.dtype) and a.dtype.given != <PyObject*>x.dtype or not _lines(x, a.dim.value, &s):
         return None
     out = fresh_like(x)
     if x.numel > RELEASE:
@@ -329,8 +330,8 @@ offer("topk", <form_t>_topk, "input: any strided")
 offer("sort", <form_t>_sort, "input: any strided")
 offer("argsort", <form_t>_argsort, "input: any strided")
 offer("placed", <form_t>_placed, "grad: float copied nonempty, indices: int64, size: sizes")
-offer("running_sum", <form_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"sum")
-offer("running_prod", <form_t>_running, "input: kernel copied, dtype?: none").loops = (b"scan", b"prod")
+offer("running_sum", <form_t>_running, "input: kernel copied, dtype?: raw").loops = (b"scan", b"sum")
+offer("running_prod", <form_t>_running, "input: kernel copied, dtype?: raw").loops = (b"scan", b"prod")
 offer("running_logs", <form_t>_running_logs, "input: kernel").loops = (b"scan", b"logcumsumexp")
 offer("running_max", <form_t>_running_extreme, "input: kernel").loops = (b"scan", b"max")
 offer("running_min", <form_t>_running_extreme, "input: kernel").loops = (b"scan", b"min")

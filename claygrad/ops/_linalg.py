@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import array_of
+from claygrad.native.linalg import all_succeeded
 from claygrad.ops._geometry import broadcast, text
 from claygrad.ops._registry import conj
 
@@ -80,6 +81,8 @@ def of_all(info: Tensor) -> Tensor:
 
 def raise_first(info: Tensor, said: str, kind: type[Exception], sentence: str) -> None:
     """Raise for the first matrix that failed; `{}` in the sentence is what `info` says of it."""
+    if all_succeeded(info):
+        return
     info = of_all(info)
     if info.is_meta:
         return

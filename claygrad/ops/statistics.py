@@ -176,9 +176,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
              "observations.")
         freedom = freedom.new_zeros(())
     x = x - mean.unsqueeze(1)
-    if x.dtype.is_floating_point or x.dtype.is_complex:          # what the mean lost when it was rounded
-        x = x - ((x if weights is None else x * weights).sum(1) / total).unsqueeze(1)
-    return (x @ (x if weights is None else x * weights).t().conj()).true_divide(freedom).squeeze()
+    weighted = x if weights is None else x * weights
+    rest = weighted.sum(1)                                       # what the mean lost when it was rounded
+    products = x @ weighted.t().conj() - (rest / total).unsqueeze(1) * rest.conj()
+    return products.true_divide(freedom).squeeze()
 
 
 @composite(samples=lambda t: [t.args(t(3, 5)), t.args(t(5))],

@@ -11,6 +11,7 @@ import claygrad
 from claygrad import Tensor
 from claygrad.core import array_of
 from claygrad.core.dispatch import convert_half as halves
+from claygrad.core.dispatch import reference_only
 from claygrad.nn import functional
 
 HALVES = pytest.mark.parametrize("half", [claygrad.float16, claygrad.bfloat16], ids=["float16", "bfloat16"])
@@ -101,3 +102,52 @@ def test_norms_of_halves_follow_those_of_float32(name: str, half: claygrad.dtype
         if w.grad is not None:
             assert v.grad.dtype == half
             assert claygrad.allclose(v.grad.float(), w.grad, rtol=4e-2, atol=4e-2)
+
+
+WITH_DTYPE: dict[str, Callable[..., Tensor]] = {
+    "sum": lambda x, d: x.sum(0, dtype=d), "prod": lambda x, d: x.prod(1, dtype=d), "mean": lambda x, d: x.mean(1, dtype=d),
+    "nansum": lambda x, d: x.nansum(0, dtype=d), "cumsum": lambda x, d: x.cumsum(1, dtype=d), "cumprod": lambda x, d: x.cumprod(0, dtype=d),
+    "softmax": lambda x, d: x.softmax(1, dtype=d), "log_softmax": lambda x, d: x.log_softmax(1, dtype=d),
+    "softmin": lambda x, d: functional.softmin(x, 1, dtype=d), "norm": lambda x, d: x.norm(dim=1, dtype=d),
+    "vector_norm": lambda x, d: claygrad.linalg.vector_norm(x, dtype=d), "masked.cumsum": lambda x, d: claygrad.masked.cumsum(x, 1, dtype=d),
+}
+
+
+@HALVES
+@pytest.mark.parametrize("name", WITH_DTYPE)
+def test_the_dtype_that_is_asked_for(name: str, half: claygrad.dtype):
+    plain = claygrad.randn(6, 9, generator=claygrad.Generator().manual_seed(0)).to(half)
+    for x in (plain, plain.t().contiguous().t(), plain[::2]):
+        for wanted in (half, claygrad.float32, claygrad.float64):
+            found, wide = WITH_DTYPE[name](x, wanted), WITH_DTYPE[name](x.double(), claygrad.float64)
+            assert found.dtype == wanted
+            exact = 1e-2 if wanted == half else 1e-5
+            assert claygrad.allclose(found.double(), wide, rtol=exact, atol=exact)
+        assert claygrad.equal(WITH_DTYPE[name](x, half), WITH_DTYPE[name](x.float(), claygrad.float32).to(half))
+
+
+OF_PAIRS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "neg": lambda x, y: -x,
+    "abs": lambda x, y: x.abs(), "square": lambda x, y: x.square(), "conj": lambda x, y: x.conj().resolve_conj(), "eq": lambda x, y: x == y,
+    "number": lambda x, y: x * 3, "complex": lambda x, y: x * (1 + 2j), "alpha": lambda x, y: x.add(y, alpha=3), "real": lambda x, y: x * y.real,
+    "wide": lambda x, y: x + y.to(claygrad.complex64), "cat": lambda x, y: claygrad.cat([x, y]), "mm": lambda x, y: x @ y.mT,
+    "sum": lambda x, y: x.sum(1), "flip": lambda x, y: x.flip(0), "to": lambda x, y: x.to(claygrad.complex64),
+    "back": lambda x, y: x.to(claygrad.complex64).mul(70000).to(claygrad.complex32), "where": lambda x, y: claygrad.where(x == x, x, y),
+    "in place": lambda x, y: x.clone().mul_(y), "float": lambda x, y: x.abs().float(), "index": lambda x, y: x[[1, 0]], "exp": lambda x, y: x.exp(),
+}
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_complex32_is_computed_in_complex64_and_rounded_once(name: str):
+    draw = claygrad.Generator().manual_seed(0)
+    dense = [claygrad.randn(4, 6, dtype=claygrad.complex64, generator=draw).to(claygrad.complex32) for _ in range(2)]
+    for x, y in (dense, [t.mT for t in dense], [t[::2] for t in dense], [t[:, ::2] for t in dense], [dense[0], dense[1][:1]],
+                 [dense[0].conj(), dense[1]]):
+        if name in ("mm", "index") and len(x) != len(y):
+            continue
+        found = OF_PAIRS[name](x, y)
+        with reference_only():
+            wanted = OF_PAIRS[name](x, y)
+        assert found.dtype == wanted.dtype
+        assert found.stride() == wanted.stride()
+        assert found.tolist() == wanted.tolist()

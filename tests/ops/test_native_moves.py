@@ -139,3 +139,22 @@ def test_a_few_neighbours_move_together(few: int, dtype: str):
     assert (off.numpy() == array.swapaxes(0, 1)).all()
     off[::2] = x.transpose(0, 1)[::2].flip(1)
     assert (off.numpy()[::2] == array.swapaxes(0, 1)[::2, ::-1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("cells", [1, 2, 3, 64, 256, 257])
+def test_sums_into_few_cells(cells: int, dtype: str):
+    draw = numpy.random.RandomState(2)
+    for count in (16 * cells - 1, 16 * cells, 16 * cells + 3, 50 * cells + 2):
+        index, source, start = draw.randint(0, cells, count), draw.randn(count).astype(dtype), draw.randn(cells).astype(dtype)
+        wanted = start.astype("float64")
+        numpy.add.at(wanted, index, source.astype("float64"))
+        x, at, values = tensor(start), tensor(index), tensor(source)
+        for found in (x.scatter_add(0, at, values), x.index_add(0, at, values), x.index_put((at,), values, accumulate=True),
+                      tensor(numpy.stack([start, start])).index_add(1, at, tensor(numpy.stack([source, source])))[1]):
+            numpy.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12 if dtype == "float64" else 2e-5, atol=1e-5)
+    x = tensor(numpy.full(cells, -0.0, dtype))
+    at = claygrad.zeros(16 * cells, dtype=claygrad.int64)
+    assert x.scatter_add(0, at, claygrad.full((16 * cells,), -0.0, dtype=x.dtype)).signbit().all()
+    assert not x.scatter_add(0, at, claygrad.zeros(16 * cells, dtype=x.dtype))[0].signbit()
+    assert x.scatter_add(0, at, claygrad.full((16 * cells,), float("nan"), dtype=x.dtype)).isnan().sum() == 1

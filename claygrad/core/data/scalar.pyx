@@ -3,8 +3,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
                           uint16_t)
 
-from claygrad.core.data.dtype cimport (BF16, BOOL, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype, number_of,
-                                       of_code)
+from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype,
+                                       number_of, of_code)
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, new_layout
 
@@ -20,6 +20,17 @@ cdef _find_casts():
         name = of_code(b).name.encode()
         for a in range(N_NATIVE):
             _casts[a][b] = <cast_fn>find(b"cast", name, a)
+    _casts[C32][C64], _casts[C64][C32] = _wide_pairs, _narrow_pairs
+
+
+# complex32 is pairs of float16.
+cdef void _wide_pairs(const void* x, void* out, int64_t n) noexcept nogil:
+    _casts[F16][F32](x, out, 2 * n)
+
+
+cdef void _narrow_pairs(const void* x, void* out, int64_t n) noexcept nogil:
+    _casts[F32][F16](x, out, 2 * n)
+
 
 _find_casts()
 

@@ -1,12 +1,12 @@
-"""Half precision by the native form for float32: the same values as the reference (Note [Half precision] in
-core/dispatch/reference.pyx), but cast by a kernel and computed by the native form."""
+"""Half precision by the native form for float32, complex32 by that for complex64: the same values as the reference (Note [Half
+precision] in core/dispatch/reference.pyx), but cast by a kernel and computed by the native form."""
 import numpy
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from claygrad.core.op cimport MAX_SLOTS, P_TENSORS, POINTWISE, PROMOTE_NONE, REDUCTION, Op
-from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F16, F32, dtype, of_code
+from claygrad.core.data.dtype cimport BF16, C32, C64, CAT_FLOAT, F16, F32, dtype, of_code, wider
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.data.layout cimport Layout, dense, strictly_row_major, fresh_strided, from_array, as_contiguous
 from claygrad.core.dispatch.promotion cimport result_code
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef Layout cast_half(Layout v, dtype want):
-    """The elements as float32 or in half precision, with the same strides; v is dense."""
+    """The elements in another of these dtypes, with the same strides; v is dense."""
     cdef Layout out = fresh_strided(want, v.ndim, v.shape, v.strides)
     cdef cast_fn f = cast_between(v.dtype.code, want.code)
     if v.numel > RELEASE:
@@ -31,8 +31,15 @@ cdef Layout cast_half(Layout v, dtype want):
 
 
 cdef Layout wide_half(Layout v):
-    """Half precision as float32: with the same strides if dense, else contiguous."""
-    return cast_half(v if dense(v) else as_contiguous(v), of_code(F32))
+    """Half precision as float32, complex32 as complex64: with the same strides if dense, else contiguous."""
+    return cast_half(v if dense(v) else as_contiguous(v), of_code(wider(v.dtype.code)))
+
+
+cdef inline Layout _rounded(Layout v, int half):
+    """The result of computing in the dtype that is wider than `half`; None if it cannot be cast."""
+    if v.dtype.code != F32 and (v.dtype.code != C64 or half != C32):
+        return v
+    return cast_half(v, of_code(F16 if half == C32 and v.dtype.code == F32 else half)) if dense(v) else None
 
 
 cdef object by_float(Op op, PyObject** slots):
@@ -40,6 +47,7 @@ cdef object by_float(Op op, PyObject** slots):
     cdef list held = []                             # what the slots point to
     cdef int i, half = -1, code
     cdef Layout v, out
+    cdef dtype kind
     cdef Tensor t
     if op.list_at >= 0:
         return None
@@ -47,11 +55,16 @@ cdef object by_float(Op op, PyObject** slots):
         value = <object>slots[i]
         wide[i] = slots[i]
         if not isinstance(value, Tensor):
+            if isinstance(value, dtype):            # of the result
+                if (<dtype>value).code != half:
+                    return None
+                kind = of_code(wider(half))
+                wide[i] = <PyObject*>kind
             if op.kind == POINTWISE and op.kinds[i] <= P_TENSORS and value is not None:       # a number: rounded to half first
                 return None
             continue
         v = (<Tensor>value).layout
-        if v.dtype.code == F16 or v.dtype.code == BF16:
+        if v.dtype.code == F16 or v.dtype.code == BF16 or v.dtype.code == C32:
             # The result of a tensor with gaps is contiguous if its axes are in order; that of a reduction always is.
             if op.kept[i] or half >= 0 and half != v.dtype.code or not (
                     dense(v) or v.numel and (op.kind == REDUCTION or strictly_row_major(v))):
@@ -59,9 +72,7 @@ cdef object by_float(Op op, PyObject** slots):
             half = v.dtype.code
         elif v.dtype.category >= CAT_FLOAT or not op.kept[i] and (op.promote != PROMOTE_NONE or op.promote_rule is not None):
             return None
-    if half < 0 or op.dtype_at >= 0 and <object>slots[op.dtype_at] is not None:
-        return None
-    if op.half_raw and op.info["half"] != "added" or "generator" in op.params:
+    if half < 0 or op.half_raw and op.info["half"] != "added" or "generator" in op.params:
         return None
     code = result_code(op, slots)
     if code >= 0 and code != half:
@@ -77,10 +88,10 @@ cdef object by_float(Op op, PyObject** slots):
     several = result if type(result) is list else [result]
     for i in range(len(<list>several)):
         out = (<list>several)[i]
-        if out is None or out.dtype.code == F32 and not dense(out):
+        if out is not None:
+            out = (<list>several)[i] = _rounded(out, half)
+        if out is None:
             return None
-        if out.dtype.code == F32:
-            (<list>several)[i] = cast_half(out, of_code(half))
     return several if type(result) is list else several[0]
 
 

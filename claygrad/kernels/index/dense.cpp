@@ -46,6 +46,26 @@ void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer,
     });
 }
 
+// out[index[j]] += src[j]. An addition waits for the one before it into the same cell, so of few cells there are several tables, for
+// every fourth element each. Which way is taken depends on the sizes alone.
+template <class T> void add_to_cells(T* out_n, const int64_t* index_m, const T* src_m, int64_t n, int64_t m) {
+    constexpr int64_t FEW = 256, TABLES = 4;
+    if (n > FEW || m < 16 * n) {
+        for (int64_t j = 0; j < m; j++) out_n[index_m[j]] += src_m[j];
+        return;
+    }
+    T table[TABLES * FEW];
+    for (int64_t i = 0; i < TABLES * n; i++) table[i] = (T)-0.0;           // changes nothing, not even the sign of a zero
+    T *a = table, *b = a + n, *c = b + n, *d = c + n;
+    int64_t j = 0;
+    for (; j + TABLES <= m; j += TABLES) {
+        a[index_m[j]] += src_m[j], b[index_m[j + 1]] += src_m[j + 1];
+        c[index_m[j + 2]] += src_m[j + 2], d[index_m[j + 3]] += src_m[j + 3];
+    }
+    for (; j < m; j++) a[index_m[j]] += src_m[j];
+    for (int64_t i = 0; i < n; i++) out_n[i] += a[i] + b[i] + (c[i] + d[i]);
+}
+
 // Each thread takes some columns of all rows, so that values are added in the order of the indices.
 template <class T>
 void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
@@ -55,7 +75,7 @@ void scatter_add(T* out_oni, const int64_t* index_omi, const T* src_omi, int64_t
             const int64_t o = task / tiles, from = task % tiles * width, to = from + width < inner ? from + width : inner;
             T* out = out_oni + o * n * inner;
             if (inner == 1) {
-                for (int64_t j = o * m; j < (o + 1) * m; j++) out[index_omi[j]] += src_omi[j];
+                add_to_cells(out, index_omi + o * m, src_omi + o * m, n, m);
                 continue;
             }
             for (int64_t j = 0; j < m; j++) {
@@ -70,8 +90,7 @@ template <class T>
 void add_entries(T* out_oni, const int64_t* index_m, const T* source_omi, int64_t outer, int64_t n, int64_t m, int64_t inner) {
     if (inner == 1) {
         each_range(outer, CHEAP_ROWS / 2 / (m + 1) + 1, [=](int64_t begin, int64_t end) {
-            for (int64_t o = begin; o < end; o++)
-                for (int64_t j = 0; j < m; j++) out_oni[o * n + index_m[j]] += source_omi[o * m + j];
+            for (int64_t o = begin; o < end; o++) add_to_cells(out_oni + o * n, index_m, source_omi + o * m, n, m);
         });
         return;
     }

@@ -13,6 +13,8 @@
 #include "reduce/tree.hpp"
 #include "platform/scratch.hpp"
 #include "simd/transpose.hpp"
+#include "platform/dtypes.hpp"
+#include "simd/half.hpp"
 #include "simd/math.hpp"
 #include "simd/ints.hpp"
 
@@ -21,13 +23,26 @@ namespace CLAY_ISA {
 namespace {
 
 constexpr int64_t TALL = 32, WIDE = 64;
-constexpr int64_t FEW = 8;               // with fewer queries the keys are not transposed
 
 thread_local Room shared, own;           // scratch of a call, and of a task
 
 
 template <class T> T* at(const Heads& x, int64_t b, int64_t h, int64_t row = 0) {
     return (T*)x.data + b * x.batch + h * x.head + row * x.row;
+}
+
+// Some rows of the keys or values, with the step between them; those in half precision are converted into `room`.
+template <class T>
+const T* rows_of(const Attention& s, const Heads& x, int64_t b, int64_t h, int64_t first, int64_t count, T* room, int64_t& step) {
+    step = x.row;
+    if (!s.half) return at<T>(x, b, h, first);
+    if constexpr (sizeof(T) == sizeof(float)) {
+        step = s.size;
+        for (int64_t i = 0; i < count; i++)
+            if (s.half == F16) floats_from(at<Half>(x, b, h, first + i), room + i * step, step);
+            else floats_from(at<Bf16>(x, b, h, first + i), room + i * step, step);
+    }
+    return room;
 }
 
 template <class T>
@@ -131,14 +146,18 @@ template <class T> void scaled(T* row, int64_t n, T by) {
 // One tile of queries and all keys; `transposed`: the keys as (size, keys), or null.
 template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, int64_t q0, const T* transposed, T* room) {
     const int64_t rows = min(TALL, s.queries - q0), size = s.size;
-    T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, scale;
+    T *scores = room, *mixed = scores + TALL * WIDE, *top = mixed + TALL * size, *sum = top + TALL, *converted = sum + TALL, scale;
+    int64_t step;
     for (int64_t i = 0; i < rows; i++) top[i] = -__builtin_inf(), sum[i] = 0;
     const int64_t end = s.causal ? min(s.keys, q0 + rows) : s.keys;
     const T* query = at<T>(s.query, b, h, q0);
     for (int64_t k0 = 0; k0 < end; k0 += WIDE) {
         const int64_t width = min(WIDE, end - k0);
         if (transposed) product(rows, width, size, query, s.query.row, 1, transposed + k0, s.keys, false, scores, WIDE, false);
-        else product(rows, width, size, query, s.query.row, 1, at<T>(s.key, b, h, k0), s.key.row, true, scores, WIDE, false);
+        else {
+            const T* key = rows_of(s, s.key, b, h, k0, width, converted, step);
+            product(rows, width, size, query, s.query.row, 1, key, step, true, scores, WIDE, false);
+        }
         int64_t count[TALL];
         T shrink[TALL];
         for (int64_t i = 0; i < rows; i++) count[i] = seen(s, scores + i * WIDE, b, h, q0 + i, k0, width, scale);
@@ -147,7 +166,8 @@ template <class T> void forward_tile(const Attention& s, int64_t b, int64_t h, i
         else soften_all<N>(rows, scores, count, scale, top, sum, shrink);
         for (int64_t i = 0; k0 > 0 && i < rows; i++)
             if (shrink[i] != 1) scaled(mixed + i * size, size, shrink[i]);
-        product(rows, size, width, scores, WIDE, 1, at<T>(s.value, b, h, k0), s.value.row, false, mixed, size, k0 > 0);
+        const T* value = rows_of(s, s.value, b, h, k0, width, converted, step);
+        product(rows, size, width, scores, WIDE, 1, value, step, false, mixed, size, k0 > 0);
     }
     for (int64_t i = 0; i < rows; i++) {
         T* out = at<T>(s.out, b, h, q0 + i);
@@ -171,11 +191,12 @@ int64_t shares_of(int64_t heads, int64_t tiles) { return heads >= MANY ? 1 : min
 template <class T> bool forward(const Attention* job) {
     const Attention& s = *job;
     const int64_t heads = s.batch * s.heads, high = ceil_div(s.queries, TALL), shares = shares_of(heads, high);
-    const int64_t transposed_size = s.queries >= FEW ? s.size * s.keys : 0;
+    const int64_t transposed_size = s.queries >= FEW_QUERIES ? s.size * s.keys : 0, more = s.half ? WIDE * s.size : transposed_size;
+    if (s.half && transposed_size) return false;
     volatile bool short_of_memory = false;
     each_task(heads * shares, s.queries * s.keys * s.size * 2 / shares, [&](int64_t i) {
         const int64_t head = i / shares, share = i % shares, b = head / s.heads, h = head % s.heads;
-        T* room = (T*)own.get((transposed_size + TALL * WIDE + TALL * s.size + 2 * TALL) * sizeof(T));
+        T* room = (T*)own.get((more + TALL * WIDE + TALL * s.size + 2 * TALL) * sizeof(T));
         if (!room) {
             short_of_memory = true;
             return;

@@ -10,6 +10,8 @@ struct Heads {
     int64_t batch, head, row;
 };
 
+constexpr int64_t FEW_QUERIES = 8;       // with fewer of them forward does not transpose the keys
+
 enum MaskKind : int { NO_MASK, BOOL_MASK, ADDED_MASK };
 
 struct Attention {
@@ -18,6 +20,7 @@ struct Attention {
     bool causal;                         // a query attends to keys up to its own index
     int masked;                          // a bool mask (true: attend) or a float mask that is added
     Heads query, key, value, mask, out;
+    int half;                            // F16 or BF16 if key and value are, else 0: forward of float32, with few queries only
     void* log_sum;                       // (batch, heads, queries): log of the sum of exp(scores)
     Heads grad, query_grad, key_grad, value_grad;     // backward only
 };

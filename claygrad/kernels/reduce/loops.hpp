@@ -16,7 +16,8 @@ namespace {
 // Short rows are reduced SEVERAL_ROWS at a time, and rows of up to BY_NUMBERS elements by scalar code. The result of a row does not
 // depend on the rows it is grouped with.
 constexpr int64_t FEW_ELEMENTS = 128;
-struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; };
+struct RowByRow { static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 0; static constexpr bool IN_STREAMS = false; };
+constexpr int64_t FAR = 12 << 20;        // bytes of a row that is not cached
 
 // Rows of n <= BY_NUMBERS elements, `leap` elements apart
 template <class R, int N = 1>
@@ -40,6 +41,7 @@ template <class O, class T> struct Floats {
     using Op = O;
     using Merge = Floats;
     static constexpr int SEVERAL_ROWS = Lanes<vec<T>>::width;
+    static constexpr bool IN_STREAMS = SEVERAL_ROWS > 1 && !Op::compares;
     static constexpr int BY_NUMBERS = Op::identity * Op::identity <= 1 ? SEVERAL_ROWS - 1 : 3;       // comparisons, from infinity on, that handle NaN are expensive
 
     static void short_rows(const T* x_rn, int64_t n, int64_t leap, int64_t count, T* out_r) {
@@ -127,8 +129,18 @@ template <class R> void reduce_range(void* data, int64_t begin, int64_t end) {
         }
     const int64_t n = s.n, pitch = s.pitch, inner = s.inner, parts = job.parts, tiles = job.tiles;
     const bool whole = tiles == 1 && parts == 1;         // the common case, without divisions
+    const bool far = !whole && inner == 1 && pitch == 1 && n * (int64_t)sizeof(typename R::In) >= FAR;
     int64_t first = 0, rows = n, width = inner;
     for (int64_t task = begin; task < end; task++) {
+        if constexpr (R::IN_STREAMS)
+            if (far && task + STREAMS <= end) {
+                const int64_t c = task % parts, o = task / parts;
+                if ((c + STREAMS) * job.part <= n
+                        && reduce_streams<typename R::Op>(x + job.offset(o) + c * job.part, job.part, out_oci + task)) {
+                    task += STREAMS - 1;
+                    continue;
+                }
+            }
         int64_t o = task;
         auto* out_i = out_oci + task * inner;
         if (!whole) {

@@ -15,6 +15,7 @@ template <class O, class I, class To> struct Exact {
     using Op = O;
     using Merge = Exact<O, To, To>;
     static constexpr int SEVERAL_ROWS = 1, BY_NUMBERS = 4;
+    static constexpr bool IN_STREAMS = false;
     static void short_rows(const I* x_rn, int64_t n, int64_t leap, int64_t count, To* out_r) {
         by_numbers<Exact>(x_rn, n, leap, count, out_r);
     }

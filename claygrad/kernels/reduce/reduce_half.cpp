@@ -17,6 +17,7 @@ template <class R, class H> struct OfHalf {
     using Op = typename R::Op;
     using Merge = R;
     static constexpr int SEVERAL_ROWS = R::SEVERAL_ROWS, BY_NUMBERS = R::BY_NUMBERS;
+    static constexpr bool IN_STREAMS = false;
     static constexpr int64_t ROOM = 4096;
 
     static void rows(const H* const* x_rn, int64_t n, int64_t count, float* out_r) {

@@ -48,12 +48,12 @@ template <class Op, class T> bool compare_row(const T* x_n, int64_t n, T* out) {
     return !nan;
 }
 
-// The reductions of `count` neighbouring blocks of n elements, four at a time that are far apart: memory is read at four addresses at once,
-// which is nearly twice as fast where it is not cached.
-template <class Op, class T> void reduce_blocks(const T* x_n, int64_t n, int64_t count, T* out) {
+// The reductions of neighbouring blocks of n elements, `each` for each of four streams: memory is read at four addresses at once, which is
+// faster where it is not cached.
+constexpr int STREAMS = 4;
+template <class Op, class T> void reduce_blocks(const T* x_n, int64_t n, int64_t each, T* out) {
     using V = vec<T>;
-    constexpr int W = Lanes<V>::width, K = 4, STREAMS = 4;
-    const int64_t each = count / STREAMS;
+    constexpr int W = Lanes<V>::width, K = 4;
     for (int64_t b = 0; b < each; b++) {
         V acc[STREAMS][K];
         for (int s = 0; s < STREAMS; s++)
@@ -68,33 +68,31 @@ template <class Op, class T> void reduce_blocks(const T* x_n, int64_t n, int64_t
         }
     }
 }
-// The tree over blocks that are reduced already: those of reduce_row
+// The tree over blocks that are reduced already
 template <class Op, class T> T reduce_leaves(const T* leaves, int64_t count) {
     if (count == 1) return leaves[0];
     const int64_t half = (count + 1) / 2;
     return Op::combine(reduce_leaves<Op, T>(leaves, half), reduce_leaves<Op, T>(leaves + half, count - half));
 }
 
-constexpr int64_t FAR = 12 << 20;        // bytes of a row that is not cached
-template <class Op, class T> T reduce_row(const T* x_n, int64_t n);
-template <class Op, class T, int64_t BLOCK> T reduce_far(const T* x_n, int64_t n) {
-    constexpr int64_t LEAVES = 512;
-    if (n > LEAVES * BLOCK) {
-        const int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
-        return Op::combine(reduce_far<Op, T, BLOCK>(x_n, half), reduce_far<Op, T, BLOCK>(x_n + half, n - half));
-    }
-    T leaves[LEAVES];
-    const int64_t count = (n + BLOCK - 1) / BLOCK, whole = n / BLOCK / 4 * 4;
-    reduce_blocks<Op, T>(x_n, BLOCK, whole, leaves);
-    for (int64_t b = whole; b < count; b++) leaves[b] = reduce_row<Op, T>(x_n + b * BLOCK, n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK);
-    return reduce_leaves<Op, T>(leaves, count);
+template <class T> constexpr int64_t ROW_BLOCK = 32 * (Lanes<vec<T>>::width > 1 ? 4 : 8) * Lanes<vec<T>>::width;
+
+// Four neighbouring rows of n contiguous elements each, with the results of reduce_row; false: not such rows.
+template <class Op, class T> bool reduce_streams(const T* x_n, int64_t n, T* out) {
+    constexpr int64_t BLOCK = ROW_BLOCK<T>, MAX_BLOCKS = 128;
+    if (n % BLOCK || n > MAX_BLOCKS * BLOCK) return false;
+    T leaves[STREAMS * MAX_BLOCKS];
+    const int64_t each = n / BLOCK;
+    reduce_blocks<Op, T>(x_n, BLOCK, each, leaves);
+    for (int s = 0; s < STREAMS; s++) out[s] = reduce_leaves<Op, T>(leaves + s * each, each);
+    return true;
 }
 
 // One row of n contiguous elements.
 template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
     using V = vec<T>;
     constexpr int W = Lanes<V>::width, K = W > 1 ? 4 : 8;
-    constexpr int64_t BLOCK = 32 * K * W;
+    constexpr int64_t BLOCK = ROW_BLOCK<T>;
     if constexpr (Op::compares)
         if (n >= BLOCK) {
             const int64_t whole = n / (4 * W) * (4 * W);
@@ -102,8 +100,6 @@ template <class Op, class T> T reduce_row(const T* x_n, int64_t n) {
             if (!compare_row<Op, T>(x_n, whole, &best)) return (T)__builtin_nan("");
             return whole < n ? Op::combine(best, reduce_row<Op, T>(x_n + whole, n - whole)) : best;
         }
-    if constexpr (W > 1 && !Op::compares)
-        if (n >= FAR / (int64_t)sizeof(T)) return reduce_far<Op, T, BLOCK>(x_n, n);
     if (n > BLOCK) {
         int64_t half = (n + 2 * BLOCK - 1) / (2 * BLOCK) * BLOCK;
         return Op::combine(reduce_row<Op, T>(x_n, half), reduce_row<Op, T>(x_n + half, n - half));
