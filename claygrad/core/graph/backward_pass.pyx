@@ -158,8 +158,8 @@ cdef class Run:
         return 0
 
     cdef object total(self, PyObject* so_far, Tensor grad):
-        """The sum of two gradients, in place if the first is unshared. A class of tensors may keep values elsewhere, and several
-        share them: those of `vmap` do."""
+        """The sum of two gradients, in place if the first is unshared. Tensors of another class may share values that they
+        hold in a tensor of their own: those of `vmap` do."""
         cdef Tensor first = <Tensor>so_far
         if (not self.create_graph and Py_REFCNT(so_far) == 2 and type(first) is Tensor and private(first) and first.layout.contiguous
                 and first.layout.dtype is grad.layout.dtype):

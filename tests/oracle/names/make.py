@@ -24,6 +24,8 @@ from typing import Any
 
 import torch
 
+from claygrad.compat.names import reexports
+
 ROOT = Path(__file__).parents[3]
 ASKED = ROOT / "tests/compat/asked.txt"
 TABLE = ROOT / "claygrad/compat/names.txt"
@@ -174,7 +176,8 @@ def table() -> str:
         home = importlib.import_module(path)
         wanted.setdefault(path, set()).update(
             name for name, value in vars(home).items() if getattr(value, "__module__", None) == path
-            and not name.startswith("__") and (inspect.isroutine(value) or isinstance(value, type)))
+            and not name.startswith("__") and name not in reexports().get(path, {})
+            and (inspect.isroutine(value) or isinstance(value, type)))
     wanted["torch._C"] = {name for name, value in vars(torch._C).items() if isinstance(value, type) and name[0].isupper()}
     for name in asked:
         parent, _, last = name.rpartition(".")
