@@ -5,3 +5,4 @@ from claygrad.ops._registry import NAMESPACES
 globals().update(NAMESPACES["masked"])
 __all__ = sorted(NAMESPACES["masked"])
 __getattr__ = late(__name__)
+__path__: list[str] = []          # modules below it are asked for, and found by `compat`

@@ -24,6 +24,7 @@ _NO_DISPATCHER = "operations are declared in Python, without a dispatcher"
 _NOT_QUANTIZED = "there are no quantized tensors"
 _NOT_OVER_MPI = "this part of torch.distributed is not there: processes communicate through MPI"
 _LEAVE_OUT = "leave it out: nothing is compiled"
+_LEAVE_OUT_SETTING = "leave it out: there is nothing to set"
 _PUBLIC = "use the public names"
 
 ABSENT: dict[str, Absent] = {
@@ -63,6 +64,14 @@ ABSENT: dict[str, Absent] = {
                                  "use nn.functional.scaled_dot_product_attention with a mask"),
     "torch.nested": Absent("there are no nested tensors", "pad, and mask what was padded"),
     "torch.profiler": Absent("there is no such part of the profiler", "use cProfile or py-spy"),
+    "torch.autograd.profiler": Absent("there is no such part of the profiler", "use torch.profiler"),
+    "torch.masked": Absent("tensors that carry a mask are not there",
+                           "keep the mask in a tensor of its own: torch.masked.sum and others take it"),
+    "torch.backends": Absent("claygrad has none of this library's settings", _LEAVE_OUT_SETTING),
+    "torch.numa": Absent("claygrad binds no processes to memory", "use numactl"),
+    "torch.utils.benchmark": Absent("there is no such part of the benchmarks",
+                                    "use torch.utils.benchmark.Timer, or timeit"),
+    "torch.utils.mobile_optimizer": Absent(_NO_GRAPHS, "use the module itself; save its state_dict()"),
     "torch.monitor": Absent("claygrad sends no statistics", "use tensorboard or logging"),
     "torch.func": Absent("functions are not compiled", "call the function itself"),
     "torch.cuda": Absent("claygrad's GPUs are CuPy's, which has no such thing", "docs/devices.md says what there is"),

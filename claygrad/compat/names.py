@@ -150,6 +150,10 @@ class _Loader:
         name = module.__name__
         speaker = answers(name)
         known = table().get(torch_name(name), {})
+        if speaker is not None and hasattr(speaker, "itself"):      # one of claygrad's modules by another name
+            vars(speaker.itself)["__getattr__"] = lambda one: _attribute(name, one)
+            sys.modules[name] = speaker.itself
+            return
         module.__doc__ = f"`{torch_name(name)}`, as far as other packages ask for it."
         module.__file__ = __file__ if speaker is None else speaker.__file__        # packages look which folder it is in
         offered: set[str] = {one for one in known if not one.startswith("_")}

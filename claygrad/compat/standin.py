@@ -27,7 +27,7 @@ from claygrad.compat.names import our_name, torch_name
 from claygrad.core import set_prefix
 from claygrad.version import TORCH_VERSION, TorchVersion
 
-_BESIDE = {"functorch": "claygrad.compat.functorch"}      # packages that an installation of torch brings along
+_BESIDE = "functorch"               # the package that an installation of torch brings along
 DISTRIBUTION_VERSION = f"{TORCH_VERSION}+claygrad"
 
 
@@ -35,7 +35,7 @@ class _Loader(importlib.abc.Loader):
     """Hands over the module of claygrad, which keeps its own spec: it may be reloaded under its own name."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(_BESIDE.get(spec.name) or our_name(torch_name(spec.name)))
+        module = importlib.import_module(_beside(spec.name) or our_name(torch_name(spec.name)))
         self.own_spec = module.__spec__
         return module
 
@@ -82,6 +82,11 @@ class _Distribution(importlib.metadata.Distribution):
         raise FileNotFoundError(f"{path}: claygrad stands in for torch and has no files of its own")
 
 
+def _beside(name: str) -> str | None:
+    """Where claygrad keeps a module of that package."""
+    return f"claygrad.compat.{name}" if name.partition(".")[0] == _BESIDE else None
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
@@ -90,7 +95,10 @@ class _Finder(importlib.abc.MetaPathFinder):
             if found is not None and found.loader is not None:
                 found.loader = _OwnLoader(found.loader)
             return found
-        if fullname in _BESIDE:
+        if (beside := _beside(fullname)) is not None:
+            if importlib.util.find_spec(beside) is None:
+                told = explanation("torch._functorch")
+                raise ModuleNotFoundError("\n  ".join([f"No module named '{fullname}'", *told]), name=fullname)
             return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=True)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
@@ -236,7 +244,7 @@ def _end() -> None:
     sys.meta_path.remove(_finder)
     set_prefix("claygrad")
     claygrad.__version__ = claygrad.version.__version__
-    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.") or name in _BESIDE]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", _BESIDE)]:
         del sys.modules[name]
     while _own_names:
         value, word, former = _own_names.pop()

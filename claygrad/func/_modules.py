@@ -44,12 +44,17 @@ def functional_call(module: Module, parameter_and_buffer_dicts: dict[str, Tensor
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and the buffers of several models of one kind, each stacked along a new first axis."""
+    return stacked_states(models, "stack_module_state")
+
+
+def stacked_states(models: Sequence[Module], caller: str) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The same for a caller whom errors name."""
     if len(models) == 0:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+        raise RuntimeError(f"{caller}: Expected at least one model, got 0.")
     if len({model.training for model in models}) != 1:
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+        raise RuntimeError(f"{caller}: Expected all models to have the same training/eval mode.")
     if any(type(model) is not type(models[0]) for model in models):
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+        raise RuntimeError(f"{caller}: Expected all models to be of the same class.")
     return (_stacked([dict(model.named_parameters()) for model in models]),
             _stacked([dict(model.named_buffers()) for model in models]))
 

@@ -302,3 +302,20 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             return tree_unflatten([outer(x, own) for x in found], out_spec)
 
     return shown, push
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """The function as it is. In PyTorch compilers then see no writes in place, and with
+    `remove="mutations_and_views"` no views; results, and what is written to the arguments, are the same."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. "
+                           "Valid options are:\n     remove='mutations': all inplace and out= operators will be "
+                           "removed from the program, and replaced with their out-of-place equivalents.\n     "
+                           "remove='mutations_and_views': In addition to the above, all aliasing operators {view} will "
+                           "be replaced with their non-aliasing counterparts, {view}_copy.\n")
+
+    @functools.wraps(func)
+    def as_written(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return as_written

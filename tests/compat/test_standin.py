@@ -244,18 +244,23 @@ def test_the_package_that_comes_with_torch() -> None:
         import claygrad, sys
         with claygrad.as_torch():
             from functorch import FunctionalModule, make_functional
-            import functorch, torch.utils._pytree
+            import functorch.compile, torch.utils._pytree
             try:
-                make_functional(abs)
+                functorch.compile.aot_function(abs, None)
             except NotImplementedError as error:
                 print(str(error).splitlines()[0], isinstance(torch.nn.Linear(1, 1), FunctionalModule))
             try:
                 from functorch import dim
             except ImportError as error:
                 print(type(error).__name__)
+            try:
+                import functorch.dim
+            except ModuleNotFoundError as error:
+                print(str(error).splitlines()[0], len(str(error).splitlines()))
             print(torch.utils._pytree.__file__.endswith(".py"), isinstance(torch.ones(1).untyped_storage(), torch.StorageBase))
-        print("functorch" in sys.modules)
-    """).splitlines() == ["torch.func.make_functional is only a name in claygrad False", "ImportError", "True True", "False"]
+        print([name for name in sys.modules if name.startswith("functorch")])
+    """).splitlines() == ["torch._functorch.aot_function is only a name in claygrad False", "ImportError",
+                          "No module named 'functorch.dim' 3", "True True", "[]"]
 
 
 def test_tensors_of_a_module_are_exchanged_by_name() -> None:

@@ -243,3 +243,21 @@ def test_batch_norms_without_statistics():
     assert model[1].num_batches_tracked is None
     assert not model[1].track_running_stats
     assert vmap(model)(torch.randn(2, 4, 3)).shape == (2, 4, 3)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: ((x[1:] - x[:-1]) * (x[1:] - x[:-1])).sum(), lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum(),
+    lambda x: (x * x * x).sum() + (x.flip(0) * x).sum(), lambda x: (x + x.sin() + x).pow(3).sum()])
+def test_gradients_that_meet_in_one_place_are_added_to_none_but_their_own(function):
+    x = torch.arange(1.0, 5.0, dtype=torch.float64, requires_grad=True)
+    slope = torch.autograd.grad(function(x), x, create_graph=True)[0]
+
+    def product(v):
+        return torch.autograd.grad(slope, x, v, retain_graph=True)[0]
+
+    rows = torch.eye(4, dtype=torch.float64)
+    one_by_one = torch.stack([product(row) for row in rows])
+    assert torch.allclose(torch.vmap(product)(rows), one_by_one)
+    assert torch.allclose(torch.autograd.grad(slope, x, rows, retain_graph=True, is_grads_batched=True)[0], one_by_one)
+    assert torch.allclose(torch.func.hessian(function)(x.detach()), one_by_one)
+    assert torch.allclose(torch.autograd.functional.hessian(function, x.detach(), vectorize=True), one_by_one)

@@ -58,6 +58,9 @@ def _uses() -> list[Use]:
               "glom_pytorch": ("glom-pytorch", "bottleneck-transformer-pytorch", "byol-pytorch", "lambda-networks", "x-clip"),
               "invariant_point_attention": ("invariant-point-attention", "se3-transformer-pytorch"),
               "madgrad": ("madgrad", "ranger-adabelief", "fairscale"),
+              "flow_matching": ("flow-matching", "flowtorch"),
+              "pytorch_revgrad": ("pytorch-revgrad", "fast-pytorch-kmeans", "kmeans-pytorch", "LTNtorch", "adam-atan2-pytorch",
+                                  "grokfast-pytorch", "mixture-of-experts", "slot-attention"),
               "art": ("adversarial-robustness-toolbox",), "quanto": ("optimum-quanto",), "torchhd": ("torch-hd",),
               "torchsurv": ("torchsurv", "pycox", "torchtuples")}
     wider: dict[str, dict[str, float]] = {}

@@ -145,3 +145,38 @@ def render_call(fn: Any, args: Any, kwargs: Any) -> str:
     """A call as text."""
     words = [repr(one) for one in args] + [f"{name}={one!r}" for name, one in kwargs.items()]
     return f"{getattr(fn, '__qualname__', fn)}({', '.join(words)})"
+
+
+KeyErrorMessage = _KeyErrorMessage
+
+
+def is_compiling() -> bool:
+    """Never: nothing is compiled."""
+    return False
+
+
+def _get_all_device_indices() -> None:
+    """The numbers of the accelerators: there are none."""
+
+
+def _import_dotted_name(name: str) -> Any:
+    """What a name such as `torch.nn.Linear` means."""
+    first, *rest = name.split(".")
+    found = __import__(first)
+    for part in rest:
+        found = getattr(found, part)
+    return found
+
+
+def _reorder_tensors_as(tensors: Sequence[Tensor], ordered_tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, grouped by type, in the order in which the types come among others."""
+    groups: dict[Any, list[Tensor]] = defaultdict(list)
+    for tensor in tensors:
+        groups[tensor.type()].append(tensor)
+    waiting = {kind: iter(group) for kind, group in groups.items()}
+    return tuple(next(waiting[tensor.type()]) for tensor in ordered_tensors)
+
+
+def _handle_complex(tensor: Tensor) -> Tensor:
+    """A complex tensor as real numbers."""
+    return claygrad.view_as_real(tensor) if tensor.is_complex() else tensor

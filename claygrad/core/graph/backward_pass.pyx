@@ -158,9 +158,10 @@ cdef class Run:
         return 0
 
     cdef object total(self, PyObject* so_far, Tensor grad):
-        """The sum of two gradients, in place if the first is unshared."""
+        """The sum of two gradients, in place if the first is unshared. Tensors of another class may share values that they
+        hold in a tensor of their own: those of `vmap` do."""
         cdef Tensor first = <Tensor>so_far
-        if (not self.create_graph and Py_REFCNT(so_far) == 2 and is_unshared(first) and first.layout.contiguous
+        if (not self.create_graph and Py_REFCNT(so_far) == 2 and type(first) is Tensor and is_unshared(first) and first.layout.contiguous
                 and first.layout.dtype is grad.layout.dtype):
             return verbs().inplace(0, first, grad)
         return _added(first, grad)

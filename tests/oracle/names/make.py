@@ -24,6 +24,8 @@ from typing import Any
 
 import torch
 
+from claygrad.compat.names import reexports
+
 ROOT = Path(__file__).parents[3]
 ASKED = ROOT / "tests/compat/asked.txt"
 TABLE = ROOT / "claygrad/compat/names.txt"
@@ -41,6 +43,14 @@ MODULES = """_dynamo _dynamo.config _inductor _inductor.config _utils _utils_int
     _library _library.custom_ops _library.fake_class_registry _library.infer_schema _VF _deploy _size_docs _tensor_docs _torch_docs
     _appdirs _awaits _compile _environment _python_dispatcher _thread_safe_fork
     torch_version""".split()
+# Public modules whose private functions and classes packages import to build their own; those that work are answers.
+PRIVATE = """autograd autograd.function autograd.functional autograd.gradcheck autograd.grad_mode autograd.graph autograd.profiler
+    autograd.variable distributed.distributed_c10d distributed.utils functional fx.graph fx.graph_module fx.node fx.proxy
+    hub jit.annotations jit.frontend _jit_internal multiprocessing.reductions nn.functional nn.modules.conv nn.modules.lazy
+    nn.modules.module nn.utils.parametrize nn.utils.rnn nn.utils.stateless optim.adam optim.sgd profiler.profiler random
+    serialization storage utils.checkpoint utils.data.dataloader utils.data._utils.pin_memory utils.data._utils.signal_handling
+    utils.data._utils.worker utils.flop_counter utils._pytree utils._python_dispatch utils.weak _tensor _utils _ops
+    _weights_only_unpickler nn.utils._per_sample_grad testing._comparison testing._creation""".split()
 # Private or useless modules below the parts: machinery of machinery.
 SKIPPED = re.compile(r"\._|torch\.utils\.(hipify|tensorboard|model_dump|benchmark\.examples|benchmark\.op_fuzzers)|torch\.onnx\.ops|"
                      r"torch\.distributed\.(examples|benchmarks|launcher)|torch\.fx\.experimental\.(migrate|unify)|torch\.ao\.(ns|pruning\.scheduler|pruning\.sparsifier)|"
@@ -162,6 +172,12 @@ def table() -> str:
             print(f"left out {path}: {type(wrong).__name__}", file=sys.__stderr__)
             continue
         wanted[path] = public(module)
+    for path in (f"torch.{name}" for name in PRIVATE):
+        home = importlib.import_module(path)
+        wanted.setdefault(path, set()).update(
+            name for name, value in vars(home).items() if getattr(value, "__module__", None) == path
+            and not name.startswith("__") and name not in reexports().get(path, {})
+            and (inspect.isroutine(value) or isinstance(value, type)))
     wanted["torch._C"] = {name for name, value in vars(torch._C).items() if isinstance(value, type) and name[0].isupper()}
     for name in asked:
         parent, _, last = name.rpartition(".")

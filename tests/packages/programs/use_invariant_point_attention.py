@@ -2,7 +2,19 @@
 import torch
 from invariant_point_attention import InvariantPointAttention, IPABlock
 from report import tell
-from se3_transformer_pytorch import SE3Transformer
+from se3_transformer_pytorch import SE3Transformer, basis
+
+computed = basis.basis_transformation_Q_J
+
+
+def with_a_sign(*args, **kwargs):
+    """A basis vector of a null space has either sign, as whoever computes it likes: one of them is chosen here."""
+    vector = computed(*args, **kwargs)
+    weights = torch.arange(1, vector.numel() + 1, dtype=vector.dtype).sqrt().reshape(vector.shape)
+    return vector * (vector * weights).sum().sign()
+
+
+basis.basis_transformation_Q_J = with_a_sign
 
 
 def main():

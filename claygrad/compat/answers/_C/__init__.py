@@ -41,6 +41,7 @@ _no = always(False)
 TensorBase = _TensorBase = Tensor
 _VariableFunctionsClass = _VariableFunctions = claygrad      # of which pickles of torch.add and others name attributes
 StorageBase = claygrad.UntypedStorage
+_LinAlgError = claygrad.linalg.LinAlgError
 _TensorMeta = type(Tensor)
 _log_api_usage_once = _log_api_usage_metadata = _nothing
 _get_tracing_state = _get_privateuse1_backend_name_or_none = _nothing

@@ -41,3 +41,30 @@ class _force_original_view_tracking(torch.autograd.grad_mode._Mode):
 
     def clone(self) -> Any:
         return type(self)(self.mode)
+
+
+is_view_replay_enabled = always(False)
+
+
+def _tensor_or_tensors_to_tuple(tensors: Any, length: int) -> tuple[Any, ...]:
+    """Tensors as a tuple; of None so many of it."""
+    if tensors is None:
+        return (None,) * length
+    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+
+
+def _make_grads(outputs: Any, grads: Any, is_grads_batched: bool) -> tuple[Any, ...]:
+    """The gradients that a backward pass begins with: ones for a number, and given for all else, in its shape."""
+    found = []
+    for number, (out, grad) in enumerate(zip(outputs, grads, strict=True)):
+        if grad is None and out.requires_grad:
+            if out.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            grad = torch.ones_like(out, memory_format=torch.preserve_format)
+        elif grad is not None:
+            wanted, given = _calculate_shape(out, grad, is_grads_batched)
+            if wanted != given:
+                raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {grad.shape} and "
+                                   f"output[{number}] has a shape of {out.shape}.")
+        found.append(grad)
+    return tuple(found)

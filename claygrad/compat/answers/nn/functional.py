@@ -1,8 +1,10 @@
 """Private names of `torch.nn.functional` that attention layers of other packages are made of."""
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import claygrad
 from claygrad.core import Tensor
 from claygrad.core.user_warnings import warn
 from claygrad.ops.matmul import linear
@@ -59,3 +61,28 @@ def _get_softmax_dim(name: str, ndim: int, stacklevel: Any = None) -> int:
     """The axis of a softmax that names none, with a warning at the line of the program that asks."""
     dim: int = implied(name, ndim)
     return dim
+
+
+def _list_or_empty(value: Any) -> Any:
+    """A value as it is; an empty list for None."""
+    return [] if value is None else value
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether a number is whole by its type, or a tensor by its dtype."""
+    if isinstance(x, Tensor):
+        return not x.is_floating_point() and not x.is_complex() and x.dtype is not claygrad.bool
+    return isinstance(x, int)
+
+
+def _verify_spatial_size(size: list[int]) -> None:
+    """A norm over space needs more than one place."""
+    if math.prod(size[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
+
+
+
+# Under the names that they have before PyTorch wraps them.
+globals().update({f"_{name}": getattr(claygrad.nn.functional, name) for name in (
+    "threshold", "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d")})

@@ -76,3 +76,17 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
 def _to_scalar(x: Any) -> Any:
     """A tensor of one element without dimensions; others as they are."""
     return x.squeeze() if isinstance(x, Tensor) and x.dim() != 0 else x
+
+
+StateDict = dict[str, Any]
+DeviceDict = dict[Any, Tensor]
+DeviceDtypeDict = dict[Any, Tensor]
+_foreach_supported_types = [Tensor, claygrad.nn.Parameter]
+
+
+def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> None:
+    """The one loop over a tensor is there for floating point."""
+    if not p.is_floating_point():
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                           f"['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', "
+                           f"'privateuseone'] but {p.dtype} and {p.device.type}")
