@@ -88,7 +88,7 @@ def renorm(xp, input: Tensor, p: Number, dim: int, maxnorm: Number):
     """Every slice along `dim` whose p-norm is larger than maxnorm scaled down to that."""
     size = measured(xp, input, p, other_axes(input.ndim, dim), True)
     scale = xp.where(size > maxnorm, maxnorm / (size + SHORT), 1).astype(size.dtype)
-    return input * scale
+    return xp.ascontiguousarray(input * scale)
 
 
 def renorm_gradient(g: Tensor, input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:

@@ -114,3 +114,7 @@ def test_quotients_of_half_precision_are_rounded_before_they_are_cut(lib, kind, 
     expected = once.floor() if mode == "floor" else once.trunc()
     assert lib.equal(lib.div(x, y, rounding_mode="trunc").float(), (x / y).float().trunc())
     assert (lib.div(x, y, rounding_mode=mode).float() - expected).abs().max() <= 1
+
+
+def test_renorm_of_a_transposed_tensor_is_contiguous(lib):
+    assert lib.rand(3, 4).t().renorm(2, 0, 0.5).stride() == (3, 1)
