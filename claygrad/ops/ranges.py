@@ -122,7 +122,7 @@ def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
 
 
 def _block(kind: dtype, start: float, step: float, at: int, n: int) -> np.ndarray:
-    """n elements from index `at` on. PyTorch rounds every eighth (fourth of doubles) to the dtype and counts on from it."""
+    """n elements from index `at` on. PyTorch rounds every eighth (fourth of doubles) and counts on from it."""
     places = np.arange(at, at + n, dtype=np.float64)
     if kind.itemsize == 2:
         start, step = float(np.float32(start)), float(np.float32(step))

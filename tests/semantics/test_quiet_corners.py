@@ -33,7 +33,7 @@ FIELDS = {"sort": "values indices", "max": "values indices", "mode": "values ind
     ("float16", "float32", "c10::Half and output tensor dtype float"), ("int64", "float64", "long int and output tensor dtype double")])
 def test_a_running_sum_in_place_keeps_its_dtype(lib, name, kind, other, said):
     x = lib.ones(3, dtype=getattr(lib, kind))
-    with pytest.raises(RuntimeError, match=f"^Bad in-place call: input tensor dtype {said} should match"):
+    with pytest.raises(RuntimeError, match=rf"^Bad in-place call: input tensor dtype {said} should match"):
         getattr(x, name)(0, dtype=getattr(lib, other))
     assert x.tolist() == [1, 1, 1]
     getattr(x, name)(0, dtype=x.dtype)
@@ -54,13 +54,13 @@ def test_windows_do_not_lose_the_gradient_of_a_number(lib, run):
 
 
 def test_one_hot_of_a_class_beyond_all_memory(lib):
-    with pytest.raises(RuntimeError, match="^Storage size calculation overflowed"):
+    with pytest.raises(RuntimeError, match=r"^Storage size calculation overflowed"):
         lib.nn.functional.one_hot(lib.tensor([2**62]))
 
 
 @pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
 def test_a_number_has_no_slices(lib, name):
-    with pytest.raises(IndexError, match="^Dimension specified as 0 but tensor has no dimensions"):
+    with pytest.raises(IndexError, match=r"^Dimension specified as 0 but tensor has no dimensions"):
         getattr(lib, name)(lib.tensor(5.0), dim=0)
 
 
