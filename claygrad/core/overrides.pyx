@@ -254,6 +254,9 @@ def note_class(cls):
     cdef PyObject* dispatch = _PyType_Lookup(<PyTypeObject*>cls, "__torch_dispatch__")
     if dispatch != NULL and <object>dispatch is not _disabled_torch_dispatch_impl:
         UPCALLS["note_dispatch"](cls)
+        if method == _PyType_Lookup(<PyTypeObject*>Tensor, _WORD):           # as in PyTorch: __torch_dispatch__ alone is asked
+            cls.__torch_function__ = _disabled_torch_function_impl
+            return
     if not _for_good and method != NULL and <object>method is not _disabled_torch_function_impl:
         meet()
 

@@ -363,6 +363,8 @@ cdef class Tensor:
 
     @property
     def _backward_hooks(self):
+        if self.hooks is None and self.node is not None and self.node.hooks is not None and self.node.hooks.tensor is not None:
+            return self.node.hooks.tensor.get(self.output_nr)
         return self.hooks
 
     @_backward_hooks.setter

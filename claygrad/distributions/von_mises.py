@@ -90,6 +90,7 @@ class VonMises(Distribution):
                 f = (1 + r * z) / (r + z)
                 c = kappa * (r - f)
                 accepted = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0)
+                accepted |= (c > 0).logical_not()        # r is 1 or NaN: no other draw would be accepted
                 x = where(accepted, (u3 - 0.5).sign() * f.acos(), x)
                 done = done | accepted
             return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)

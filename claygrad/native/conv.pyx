@@ -35,6 +35,20 @@ cdef extern from "conv/conv.hpp" namespace "clay" nogil:
     bint convolve_small(int dtype, const Volume* shape, ConvolutionPass pass_kind, const void* a, const void* b, void* out) noexcept
     void add_bias(int dtype, void* out, int64_t n, int64_t c, int64_t length, const void* bias) noexcept
 
+ctypedef int (*kinds_fn)(const void* x, int64_t n) noexcept nogil
+
+
+cdef bint _meets_zeros(Volume* s, int code, const void* weight, const void* result) noexcept:
+    """Whether a weight that is not finite may have met the zeros around the gradient: NaN where no window reads. The fewer numbers are
+    looked at first."""
+    cdef int64_t weights = s.o * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
+    cdef int64_t results = s.n * s.c * s.size[0] * s.size[1] * s.size[2]
+    cdef kinds_fn kinds = <kinds_fn>find("finite", "kinds", code)
+    if results < weights and not kinds(result, results):
+        return False
+    return kinds(weight, weights) != 0
+
+
 cdef void _flat(Volume* s) noexcept:
     """Of size 1 along every axis."""
     cdef int i
@@ -59,6 +73,8 @@ cdef bint _by_windows(ConvolutionPass pass_kind, Volume* s, int code, const void
     plane.stride_w, plane.pad_w, plane.dilation_w = s.stride[2], s.pad[2], s.dilation[2]
     with nogil:
         done = (<convolution_fn>f)(&plane, a, b, result) if alone else (<volume_fn>f)(s, a, b, result)
+    if done and pass_kind == TO_INPUT and _meets_zeros(s, code, b, result):
+        return False
     if alone and done and s.bias != NULL and pass_kind == TO_INPUT:
         add_bias(code, result, s.n, s.c, s.size[1] * s.size[2], s.bias)
     return done

@@ -145,7 +145,7 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     if is_pointwise(kernel, padding) and tuple(size) == tuple(out) and length >= 16:
         return xp.matmul(turned, g.reshape(n, groups, o // groups, length)).reshape(n, c, *size)
     if g.size < SMALL and all(s == 1 for s in stride) and tuple(size) == transposed_sizes(
-            out, kernel, stride, padding, dilation, (0,) * len(out)):
+            out, kernel, stride, padding, dilation, (0,) * len(out)) and xp.isfinite(w).all():
         return _by_turned_kernel(xp, g, w, padding, dilation, groups)
     spread = xp.zeros((n, c, *[s + 2 * p for s, p in zip(size, padding)]), g.dtype)
     inner = (..., *[slice(p, p + s) for s, p in zip(size, padding)]) if any(padding) else ...
@@ -196,7 +196,8 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
 
 
 def _by_turned_kernel(xp, g, w, padding: Ints, dilation: Ints, groups: int):
-    """With a stride of 1 the transpose is a convolution too, with the kernel turned about and its channels swapped."""
+    """With a stride of 1 the transpose is a convolution too, with the kernel turned about and its channels swapped.
+    For finite weights only: they meet the zeros around g."""
     o, c, *kernel = w.shape
     turned = xp.flip(w, tuple(range(2, w.ndim))).reshape(groups, o // groups, c, *kernel).swapaxes(1, 2)
     reach = [d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding)]

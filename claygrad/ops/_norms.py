@@ -41,6 +41,9 @@ def over(array, axes: tuple[int, ...]) -> int:
 def moments(xp, x, axes: tuple[int, ...]):
     """x minus its mean, the mean, and the variance; float32 sums of many numbers are taken in double."""
     count = over(x, axes)
+    if not count:
+        none = xp.zeros_like(x.sum(axis=axes, keepdims=True))
+        return x, none, none
     kind = "float64" if count > 4096 or len(axes) > 1 else x.dtype
     mean = x.mean(axis=axes, keepdims=True, dtype=kind).astype(x.dtype)
     centred = x - mean

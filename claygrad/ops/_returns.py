@@ -18,6 +18,11 @@ class NamedResult(tuple):
         parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
         return f"{prefix()}.return_types.{type(self).__name__}(\n{parts})"
 
+    @classmethod
+    def of_out(cls, out: tuple) -> tuple:
+        """The tensors given as out=, under the names of the results."""
+        return named_tuple(f"{cls.__name__}_out", cls._fields)(out)
+
     def __reduce__(self) -> tuple:
         return _restore, (type(self).__name__, tuple(self))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def at_least(norm: Tensor, eps: float) -> Tensor:
     """A norm with the value of the bound where it is below it, but always with its own gradient."""
-    return norm + (norm.detach().clamp_min(eps) - norm.detach())
+    return norm + (eps - norm.detach()).clamp_min(0)
 
 
 @op(kernel="cosine_similarity", name="_cosine_similarity", function=False, method=False, out=False,

@@ -188,6 +188,8 @@ def check_classes(input: Tensor, num_classes: int) -> None:
 
 
 def one_hot_shape(input: Tensor, num_classes: int) -> tuple[int, ...]:
+    if num_classes < 0 and input.device.type != "meta":
+        num_classes = int(input.max()) + 1
     if num_classes < 0:
         raise NotImplementedError("one_hot: without num_classes the shape depends on the data, which a meta tensor "
                                   "does not have")

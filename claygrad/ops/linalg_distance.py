@@ -79,8 +79,7 @@ def other_axes(ndim: int, dim: int) -> tuple[int, ...]:
 SHORT = 1e-7                # added to a norm before something is divided by it
 
 
-@op(strides="like",
-    kernel="renorm", inplace=True, out=EXACT, check=check_renorm, meta=lambda input: input.shape,
+@op(kernel="renorm", inplace=True, out=EXACT, check=check_renorm, meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), 2, 0, 1.0), t.args(t(2, 3, 4), 1, 1, 5.0), t.args(t(3, 4), inf, 1, 0.5)],
     errors=lambda t: [(t.args(t(3), 2, 0, 1.0), RuntimeError,
                        "renorm: input needs at least 2 dimensions, got 1 dimensions"),
@@ -89,7 +88,7 @@ def renorm(xp, input: Tensor, p: Number, dim: int, maxnorm: Number):
     """Every slice along `dim` whose p-norm is larger than maxnorm scaled down to that."""
     size = measured(xp, input, p, other_axes(input.ndim, dim), True)
     scale = xp.where(size > maxnorm, maxnorm / (size + SHORT), 1).astype(size.dtype)
-    return input * scale
+    return xp.ascontiguousarray(input * scale)
 
 
 def renorm_gradient(g: Tensor, input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Device = device | str | None
 
+PIECE = 1 << 20              # elements of a range that are computed at once
+
 
 def _number(value: Any) -> Any:
     """A number, from a number or from a tensor or NumPy scalar that holds one; None for anything else. A tensor that
@@ -112,8 +114,16 @@ def _shown(value: float) -> str:
 
 
 def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
-    """start + i * step. PyTorch rounds every eighth element (fourth of doubles) to the dtype and counts on from it."""
-    places = np.arange(n, dtype=np.float64)
+    """start + i * step, in pieces: several numbers of 8 bytes for each element would not fit where the result does."""
+    out = np.empty(n, kind.numpy)
+    for at in range(0, n, PIECE):
+        out[at:at + PIECE] = _block(kind, start, step, at, min(PIECE, n - at))
+    return out
+
+
+def _block(kind: dtype, start: float, step: float, at: int, n: int) -> np.ndarray:
+    """n elements from index `at` on. PyTorch rounds every eighth (fourth of doubles) and counts on from it."""
+    places = np.arange(at, at + n, dtype=np.float64)
     if kind.itemsize == 2:
         start, step = float(np.float32(start)), float(np.float32(step))
     out = _multiply_add(step, places, start)
@@ -176,7 +186,11 @@ def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Nu
     def make() -> np.ndarray:
         if kind.is_floating_point:
             return _blocks(kind, float(start), float(step), n)
-        return (int(start) + int(step) * np.arange(n, dtype=np.int64)).astype(kind.numpy)
+        numbers = np.empty(n, kind.numpy)
+        for at in range(0, n, PIECE):
+            part = numbers[at:at + PIECE]
+            part[...] = (int(start) + int(step) * np.arange(at, at + len(part), dtype=np.int64)).astype(kind.numpy)
+        return numbers
 
     return _finished("arange", n, make, kind, out, layout, device, pin_memory, requires_grad)
 

@@ -25,6 +25,8 @@ def running(xp, accumulate, input, dim: int, dtype: dtype | None):
     """`accumulate` along an axis, in double precision, rounded once at the end."""
     axis = axis_of(dim, input.ndim)
     wanted = dtype.numpy if dtype is not None else xp.dtype("int64") if input.dtype.kind in "iub" else input.dtype
+    if input.dtype.kind == "c" and wanted.kind != "c":
+        input = input.real                                # who asked for it has been warned
     input = input.astype(wanted, order="C")
     if not input.ndim:
         return input
@@ -38,6 +40,9 @@ def same_shape(input: Tensor, dim: int, dtype: dtype | None) -> tuple:
 
 
 def check_scan(name: str, input: Tensor, dtype: dtype | None, inplace: bool) -> None:
+    if inplace and dtype is not None and dtype != input.dtype:
+        raise RuntimeError(f"Bad in-place call: input tensor dtype {input.dtype.c_name} and output tensor dtype "
+                           f"{dtype.c_name} should match")
     if input.ndim and input.numel() and (dtype or (input.dtype if inplace else None)) == boolean:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
 

@@ -197,6 +197,8 @@ unique_neighbours.rule(input=no_derivative("unique_consecutive"))
 
 
 def need_slices(name: str, shape: tuple[int, ...], axis: int) -> None:
+    if not shape:
+        raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
     if 0 in shape[:axis] + shape[axis + 1:]:
         raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
 

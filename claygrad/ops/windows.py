@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import TYPE_CHECKING
 
-from claygrad.core import default_dtype
+from claygrad.core import DTYPES, default_dtype
 from claygrad.ops._data import type_name
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
@@ -228,6 +228,8 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
                    dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                    pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """out[n] = alpha - beta * cos(2 pi n / N)."""
+    refuse_gradient("hamming_window", "alpha", alpha, "float")
+    refuse_gradient("hamming_window", "beta", beta, "float")
     return _made("hamming_window", window_length, periodic, lambda k, n: _raised(k, n, alpha, beta), dtype, layout,
                  device, pin_memory, requires_grad)
 
@@ -263,8 +265,13 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
                   layout: layout | None = None, device: Device = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:
     """out[n] = i0(beta * sqrt(1 - k ** 2)) / i0(beta), with k from -1 to 1."""
+    refuse_gradient("kaiser_window", "beta", beta, "float")
+
     def compute(k: Tensor, n: int) -> Tensor:
-        kind, half = k.dtype, (n - 1) / 2.0
-        k = (k.double() - half) / half
-        return ((1 - k * k).clamp_(min=0).sqrt() * beta).i0().div_(tensor(float(beta), dtype=k.dtype).i0()).to(kind)
+        half = (n - 1) / 2.0
+        top = tensor(float(beta), dtype=DTYPES["float64"], device=k.device).i0()
+        for part in k.split(1 << 20):              # in double precision, without a copy of the whole
+            x = part.double().sub_(half).div_(half)
+            part.copy_((x * x).neg_().add_(1).clamp_(min=0).sqrt_().mul_(beta).i0().div_(top))
+        return k
     return _made("kaiser_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)

@@ -90,3 +90,10 @@ def test_densities_integrate_to_one():
         inside = x if not isinstance(one, d.VonMises) else claygrad.linspace(-3.141592653589793, 3.141592653589793, 200001, dtype=x.dtype)
         area = claygrad.trapezoid(one.log_prob(inside).exp(), inside)
         assert abs(area.item() - 1) < 1e-4
+
+
+@pytest.mark.parametrize("concentration", [1e20, 1e30, float("inf")])
+def test_draws_of_a_huge_concentration_end(concentration):
+    distribution = claygrad.distributions.VonMises(claygrad.tensor(1.0), concentration, validate_args=False)
+    draws = distribution.sample((5,))
+    assert claygrad.allclose(draws, claygrad.ones(5)) or (concentration == float("inf") and draws.isnan().all())

@@ -360,6 +360,8 @@ cdef object _into(Op op, PyObject** slots, object out):
     for number, (target, result) in enumerate(zip(targets, results)):
         _check_out(op, slots, <Tensor>target, <Tensor>result, number, len(results) > 1)
         write_out(op.name, <Tensor>target, <Tensor>result, op.kind == POINTWISE)
+    if hasattr(output, "of_out"):
+        return output.of_out(out)
     return out if not isinstance(out, list) else tuple(out)
 
 

@@ -143,6 +143,35 @@ struct FloorDivide : Taking2 {
     }
 };
 
+// PyTorch rounds every intermediate result to the half type, unless the divisor is a single number.
+template <class H, class V> V rounded(V x) {
+    constexpr int W = Lanes<V>::width;
+    H held[W];
+    put_half(held, x, W);
+    return get_half<V>(held, W);
+}
+template <class H> struct HalfDivTrunc : Taking2 {
+    template <class V> V operator()(V x, V y) const { return trunc(rounded<H>(x / y)); }
+};
+template <class H> struct HalfFloorDivide : Taking2 {
+    template <class V> V operator()(V x, V y) const {
+        const V zero = splat<V>(0), one = splat<V>(1), inf = splat<V>(__builtin_inff()), rest = fmod_of(x, y), ratio = rounded<H>(x / y);
+        const V multiple = select((abs(ratio) == inf) & (abs(x) < inf), x, rounded<H>(x - rest));
+        V whole = rounded<H>(multiple / y);
+        whole = select(((rest > zero) & (y < zero)) | ((rest < zero) & (y > zero)), rounded<H>(whole - one), whole);
+        V low = floor(whole);
+        low = select(whole - low > splat<V>(0.5), rounded<H>(low + one), low);
+        return select(y == zero, ratio, select(whole == zero, copysign(zero, ratio), low));
+    }
+};
+template <template <class> class F, class ByNumber, class H>
+bool half_quotients(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones) {
+    return (ones & 2 ? each_vector<ByNumber, H> : each_vector<F<H>, H>)(in, out, n, numbers, ones);
+}
+#define HALF_QUOTIENTS(name, F, ByNumber, grain) \
+    {name, F16, (void*)half_quotients<F, ByNumber, Half>, -1, grain, false, true}, \
+    {name, BF16, (void*)half_quotients<F, ByNumber, Bf16>, -1, grain, false, true}
+
 // Integers refuse a divisor of 0; dividing the smallest integer by -1 would overflow.
 template <class F, class T> void divide_integers(const T* x, const T* y, T* out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -362,8 +391,9 @@ const Kernel each_kernels[] = {
     CLAY_CHEAP("round_decimals", RoundDecimals), CLAY_VECTORS("logaddexp", LogAddExp, DEAR),
     CLAY_VECTORS("logaddexp2", LogAddExp2, DEAR), CLAY_VECTORS("xlogy", XLogY, COSTLY), CLAY_VECTORS("xlog1py", XLog1PY, COSTLY),
     CLAY_VECTORS("entr", Entropy, COSTLY), CLAY_VECTORS("logit", Logit, COSTLY), CLAY_VECTORS("fmod", FMod, COSTLY),
-    CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_CHEAP("div_trunc", DivTrunc),
-    CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), CLAY_VECTORS("sinc", Sinc, COSTLY),
+    CLAY_VECTORS("remainder", Remainder, COSTLY), CLAY_VECTORS("div_trunc", DivTrunc, CHEAP), HALF_QUOTIENTS("div_trunc", HalfDivTrunc, DivTrunc, CHEAP),
+    CLAY_VECTORS("floor_divide", FloorDivide, COSTLY), HALF_QUOTIENTS("floor_divide", HalfFloorDivide, FloorDivide, COSTLY),
+    CLAY_VECTORS("sinc", Sinc, COSTLY),
     CLAY_NUMBERS("nextafter", NextAfter, DEAR), CLAY_WIDE("hypot", Hypot, COSTLY),
     {"ldexp", F32, (void*)ldexp_lines<float>, -1, COSTLY, false, true}, {"ldexp", F64, (void*)ldexp_lines<double>, -1, COSTLY, false, true}, CLAY_EVERY("bitwise_left_shift", ShiftLeft), CLAY_EVERY("bitwise_right_shift", ShiftRight),
     {"gcd", I64, (void*)each_number<Gcd, int64_t, int64_t>, -1, DEAREST}, {"lcm", I64, (void*)each_number<Lcm, int64_t, int64_t>, -1, DEAREST},
