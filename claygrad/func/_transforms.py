@@ -54,7 +54,13 @@ def fresh(x: Any) -> Any:
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     x = in_every_batch(x)
-    return x.view_as(x) if x.requires_grad else cut(x).requires_grad_(x.is_floating_point() or x.is_complex())
+    return x.view_as(x) if x.requires_grad else cut(x).requires_grad_()
+
+
+def _check_differentiable(x: Tensor, what: str) -> None:
+    if not (x.is_floating_point() or x.is_complex()):
+        raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}\n"
+                         "  numbers of this dtype have no derivatives: pass x.float(), or close over the tensor")
 
 
 def outer(x: Any, own: set[int]) -> Any:
@@ -240,6 +246,8 @@ def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
     try:
         duals = []
         for x, tangent in zip(flat, directions, strict=True):
+            _check_differentiable(x, "primal")
+            _check_differentiable(tangent, "tangent")
             with level.below():
                 dual = batched_like(x, tangent)
                 dual = x.view_as(x) if dual is x else dual.clone()
@@ -274,6 +282,9 @@ def jvp_by(func: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[int, 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """func(*primals), and the linear function from tangents of the primals to those of the output, computed only
     once."""
+    for x in tree_flatten(primals)[0]:
+        if isinstance(x, Tensor):
+            _check_differentiable(x, "primal")
     with enable_grad():
         values = tree_map(fresh, tuple(primals))
         leaves, spec = tree_flatten(values)
