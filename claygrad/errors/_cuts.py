@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import re
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,18 @@ from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.graph.provenance import place_text
-from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, statements, value_of
+from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._source import (
+    MISSING,
+    Line,
+    assignment_before,
+    block_around,
+    last_line,
+    parsed,
+    short,
+    statements,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -133,12 +145,12 @@ def _name_the_switch(context: Context, at: Line) -> None:
             return
 
 
-def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line: int, seen: set[str]) -> str | None:
+def _follow(context: Context, name: str, frame: FrameType | None, code: CodeType, line: int, seen: set[str]) -> str | None:
     """Go back from a name to the line that gave it its value, and on from the names there."""
     if name in seen or len(seen) > 8:
         return None
     seen.add(name)
-    value = value_of(ast.Name(name), frame)
+    value = MISSING if frame is None else value_of(ast.Name(name), frame)
     if isinstance(value, Tensor) and facts(value)[5]:
         return None                                        # it is in a graph: the cut is nearer to the loss
     origin, cut = facts(value)[3:5] if isinstance(value, Tensor) else (None, False)
@@ -160,9 +172,30 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
                 return deeper
     what = _cutter(made.value)
     if what is None:
-        return None
+        return _follow_call(context, made.value, frame, seen)
     context.lines.append(f"it was cut from its graph at {Line.at(code, made.lineno)}")
     return _OUT_OF[what]
+
+
+def _follow_call(context: Context, node: ast.AST, frame: FrameType | None, seen: set[str]) -> str | None:
+    """The same in a function of the user's that made the value: from what it returns."""
+    called = value_of(node.func, frame) if isinstance(node, ast.Call) and frame is not None else MISSING
+    called = getattr(type(called), "forward", called) if hasattr(called, "_modules") else called
+    code = getattr(inspect.unwrap(called) if callable(called) else None, "__code__", None)
+    if code is None or is_ours(code) or is_library(code):
+        return None
+    for end in statements(code.co_filename):
+        if isinstance(end, ast.Return) and end.value is not None and code.co_firstlineno <= end.lineno <= last_line(code):
+            for part in ast.walk(end.value):
+                if isinstance(part, ast.Name):
+                    told = _follow(context, part.id, None, code, end.lineno, seen)
+                    if told is not None:
+                        return told
+            what = _cutter(end.value)
+            if what is not None:
+                context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
+                return _OUT_OF[what]
+    return None
 
 
 def _put_into(name: str, code: CodeType, line: int, made: ast.stmt | None) -> ast.Call | None:
@@ -184,6 +217,15 @@ def second_backward(context: Context) -> str:
     loops = block_around(code, line, (ast.For, ast.While))
     recorded = next((text for text in context.own if " was recorded at " in text), "")
     number = _line_number(recorded, code)
+    carried = _carried(loops[-1], context.frame) if loops else _kept_by(recorded)
+    if loops and not carried:
+        carried = _kept_by(recorded)
+    if carried:
+        trained = any(getattr(node, "attr", "") == "step" for loop in loops for node in ast.walk(loop))
+        keep = "" if trained else ", or pass retain_graph=True to backward()"      # after a step its weights are others
+        held = value_of(parsed(carried), context.frame)
+        cut = f"tuple(x.detach() for x in {carried})" if isinstance(held, (tuple, list)) else f"{carried}.detach()"
+        return f"a value from the step before is part of this graph: cut it with {carried} = {cut} between steps{keep}"
     if loops and number is not None:
         inner = loops[-1]
         if not inner.lineno <= number <= (inner.end_lineno or inner.lineno):
@@ -199,6 +241,36 @@ def second_backward(context: Context) -> str:
     return again
 
 
+def _carried(loop: ast.stmt, frame: FrameType) -> str:
+    """The name of a tensor with a graph that one round of a loop gives to the next: `state`, read before it is given."""
+    given: dict[str, int] = {}
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                for part in ast.walk(target):
+                    if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store):
+                        given.setdefault(ast.unparse(part), node.end_lineno or node.lineno)
+    for node in ast.walk(loop):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            name = ast.unparse(node)
+            if node.lineno <= given.get(name, 0):
+                value = value_of(node, frame)
+                held = value if isinstance(value, (tuple, list)) else [value]
+                if any(isinstance(x, Tensor) and facts(x)[5] for x in held):
+                    return name
+    return ""
+
+
+def _kept_by(recorded: str) -> str:
+    """The same of a line such as `out, self.h = self.rnn(x, self.h)`, which keeps a value for its next call."""
+    node = parsed(recorded.partition(": ")[2])
+    if not isinstance(node, ast.Assign):
+        return ""
+    given = {ast.unparse(part) for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Attribute)}
+    read = [ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
+    return next((name for name in read if name in given), "")
+
+
 def first_backward_line(context: Context, code: CodeType) -> int | None:
     """The line of the backward that freed the values."""
     return _line_number(next((text for text in context.own if "freed by the backward" in text), ""), code)
@@ -210,13 +282,13 @@ def _line_number(text: str, code: CodeType) -> int | None:
 
 
 def roots_of(context: Context) -> tuple[list[str], Any]:
-    """The names in what `x.backward()`, `backward(x)` or `grad(x, ...)` starts from, and the tensor itself if named."""
+    """The names in what `x.backward()`, `backward(x)`, `grad(x, ...)` or a hook starts from, and the tensor if named."""
     node: Any = context.line.expression
     if not isinstance(node, ast.Call):
         return [], None
     func: Any = node.func
     target: Any = func.value if isinstance(func, ast.Attribute) else None
-    if target is None or func.attr != "backward" or short(target) in ("torch.autograd", "autograd"):
+    if target is None or func.attr not in ("backward", "register_hook", "retain_grad") or short(target) in ("torch.autograd", "autograd"):
         target = node.args[0] if node.args else None
     if isinstance(target, (ast.List, ast.Tuple)):
         target = target.elts[0] if target.elts else None

@@ -81,7 +81,9 @@ def padding_mask(match: re.Match[str], context: Context) -> str | None:
             f"key_padding_mask= "
             "(src_key_padding_mask= of an encoder layer)"
         )
-    return f"the attention mask says who sees whom, (length, source length) = ({length}, {source}){more}"
+    name = next((one.name for one in context.seen if shape_of(one.tensor) == (rows, columns)), "the mask")
+    return (f"the attention mask says who sees whom, (length, source length) = ({length}, {source}){more}; make {name} "
+            f"of these sizes from the input, or take its part, {name}[:{length}, :{source}], where it is larger")
 
 
 say(
@@ -400,10 +402,6 @@ say(
     r"For (un)?batched .*-D input, hx( and cx)? should also be|hx.*should also be",
     "the hidden state has a batch dimension where the input has one: (layers * directions, batch, hidden_size)",
 )
-say(
-    r"Length of all samples has to be greater than 0",
-    "every sequence needs at least 1 step: leave the empty ones out, or give them one step of padding",
-)
 say(r"Expected `?len\(lengths\)`? to be equal", "give one length for each sequence of the batch")
 
 
@@ -546,12 +544,6 @@ say(
     "input of one dimension needs offsets=, where each bag begins: torch.tensor([0]); input (bags, length) needs none",
 )
 say(r"padding='same' is not supported for strided", "take stride=1, or give the padding as a number: kernel_size // 2")
-say(
-    r"should contain a single element|return a scalar",
-    "reduce what the function returns to one number: .sum() or "
-    ".mean() (vjp, jacrev and "
-    "jacobian take functions of many)",
-)
 say(r"requires_grad must be a bool", "write True or False, without quotes")
 say(
     r"unsupported operand type\(s\) for (.+): 'Tensor' and '(list|tuple)'|unsupported operand type\(s\) for (.+): "

@@ -12,7 +12,7 @@ def mistake(name: str, says: str, program: str) -> None:
     MISTAKES[name] = (re.escape(says), program.lstrip("\n"))
 
 
-mistake("train mse col float64", "float32: cast the input with .float(), or the layer with .to(input.dtype)", """
+mistake("train mse col float64", "float32: cast the input with .float(), or the layer with .to(x.dtype)", """
 import numpy as np
 data = np.random.rand(32, 4)
 target = np.random.rand(32, 1)
@@ -365,7 +365,7 @@ y = torch.tensor([1, 2, 3, 3])
 loss = F.cross_entropy(logits, y)  # <-
 """)
 
-mistake("bce no sigmoid", "probabilities: give it torch.sigmoid(input), or use", """
+mistake("bce no sigmoid", "probabilities: give it torch.sigmoid(p), or use", """
 p = nn.Linear(4, 1)(torch.randn(8, 4) * 10)
 loss = F.binary_cross_entropy(p, torch.ones(8, 1))  # <-
 """)

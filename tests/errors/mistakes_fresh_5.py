@@ -92,7 +92,7 @@ out = torch.randn(3, 4); y = torch.tensor([0, -1, 2])
 loss = F.cross_entropy(out, y)  # <-
 """)
 
-mistake("ce 2d column", "a column, (8, 1); target.squeeze(1) makes class indices of it", """
+mistake("ce 2d column", "a column, (8, 1); y.squeeze(1) makes class indices of it", """
 out = torch.randn(8, 3); y = torch.randint(0, 3, (8, 1))
 loss = F.cross_entropy(out, y)  # <-
 """)

@@ -1,0 +1,270 @@
+"""Ways out that look at the values: which element is wrong, which sample, how many there are."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from claygrad.core import Tensor
+from claygrad.errors._calls import shape_of, shape_text
+from claygrad.errors._source import MISSING, Line, last_line, short, statements, value_of
+from claygrad.errors._ways import Context, hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAX_ELEMENTS = 10_000_000          # larger tensors are not looked through
+_MAX_ROWS = 512                     # of a matrix whose eigenvalues are computed
+
+
+def first_wrong(x: Any, is_wrong: Callable[[Any], Any]) -> tuple[str, Any] | None:
+    """Index, as it is written in brackets, and value of the first element for which a test is true."""
+    if not isinstance(x, Tensor) or x.is_sparse or x.device.type != "cpu" or not 0 < x.numel() < _MAX_ELEMENTS:
+        return None
+    x = x.detach()
+    wrong = is_wrong(x).reshape(-1)
+    if not bool(wrong.any()):
+        return None
+    at = flat = int(wrong.byte().argmax())
+    index = []
+    for size in reversed(shape_of(x)):
+        at, k = divmod(at, size)
+        index.append(str(k))
+    return ", ".join(reversed(index)), x.reshape(-1)[flat].item()
+
+
+def element(name: str, x: Any, is_wrong: Callable[[Any], Any]) -> str:
+    """`ids[0, 2] is 102`, or nothing."""
+    found = first_wrong(x, is_wrong)
+    if found is None:
+        return ""
+    index, value = found
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{name}[{index}] is {text}" if index else f"{name} is {text}"
+
+
+def among(context: Context, is_wrong: Callable[[Any], Any], integers: bool = False) -> str:
+    """The same for the first of the line's tensors that has such an element."""
+    for one in context.seen:
+        if integers and (one.tensor.is_floating_point() or one.tensor.is_complex()):
+            continue
+        found = element(one.name, one.tensor, is_wrong)
+        if found:
+            return found
+    return ""
+
+
+@hint(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
+def index(match: re.Match[str], context: Context) -> str | None:
+    value, size = int(match[1]), int(match[3])
+    if not size:
+        return "there is nothing to index: its size is 0"
+    where = among(context, lambda x: x == value, integers=True)
+    told = (f"indices of dimension {match[2]} go from -{size} to {size - 1}, that is 0 to {size - 1} from the front; "
+            f"{match[1]} came")
+    if not where:
+        return told
+    larger = f"make dimension {match[2]} {value + 1} long, or " if value >= size else ""
+    return f"{told}: {where}; {larger}mend the indices"
+
+
+@hint(r"index out of range in self")
+def row(_: re.Match[str], context: Context) -> str | None:
+    indices, table = context.argument("input"), context.argument("weight")
+    if not isinstance(indices, Tensor) or not isinstance(table, Tensor):
+        tensors = sorted(context.call.tensors, key=lambda x: x.dtype.is_floating_point)
+        if len(tensors) < 2:
+            return None
+        indices, table = tensors[0], tensors[1]
+    size = shape_of(table)[0]
+    name = next((one.name for one in context.seen if one.tensor is indices), context.name(0, "input"))
+    found = element(name, indices, lambda x: (x < 0) | (x >= size))
+    given = f"{found.rpartition(' is ')[2]} came" if found else "one of these is not"
+    return (f"indices go from 0 to {size - 1}, since num_embeddings is {size}: {given}; make the table larger, or "
+            f"mend the indices (a vocabulary counted from 1, or unknown words){f': {found}' * bool(found)}")
+
+
+@hint(r"all elements of (input|target) should be between 0 and 1")
+def not_probabilities(match: re.Match[str], context: Context) -> str | None:
+    tensor = context.tensor()
+    if match[1] == "input" and tensor is not None and bool(tensor.detach().isnan().any()):
+        return ("the input holds NaN, so it was spoilt before: with claygrad.debug.trace_nans() around the program "
+                "stops at the operation that made the first one")
+    word = context.name(0 if match[1] == "input" else 1, match[1])
+    tensors = context.call.tensors
+    wrong = tensors[match[1] == "target"] if len(tensors) > 1 else tensor
+    found = element(word, wrong, lambda x: ~((x >= 0) & (x <= 1)))
+    here = f"; here {found}" if found else ""
+    if match[1] == "input":
+        return (f"binary_cross_entropy takes probabilities: give it torch.sigmoid({word}), or use "
+                f"binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss), which takes scores{here}")
+    return f"targets of binary_cross_entropy lie between 0 and 1: scale or clamp them{here}"
+
+
+@hint(r"Length of all samples has to be greater than 0")
+def empty_sequences(_: re.Match[str], context: Context) -> str | None:
+    found = among(context, lambda x: x <= 0, integers=True)
+    return ("every sequence needs at least 1 step: leave the empty ones out, or give them one step of padding"
+            + f"; here {found}" * bool(found))
+
+
+@hint(r"Class values must be (smaller than num_classes|non-negative)")
+def one_hot(match: re.Match[str], context: Context) -> str | None:
+    count = context.argument("num_classes")
+    low = match[1] == "non-negative"
+    found = among(context, (lambda x: x < 0) if low or not isinstance(count, int) else (lambda x: x >= count),
+                  integers=True)
+    named = f", num_classes is {count}" if isinstance(count, int) and count >= 0 else ""
+    return ("classes go from 0 to num_classes - 1: give a larger num_classes, or mend the labels (-1, 255 and such for "
+            f"unknown ones: leave those out with a mask){f'; here {found}{named}' * bool(found)}")
+
+
+@hint(r"invalid multinomial distribution \(encountering probability entry < 0\)|probability tensor contains either")
+def weights(match: re.Match[str], context: Context) -> str | None:
+    found = among(context, lambda x: ~(x >= 0) | (x == float("inf")))
+    if not found:
+        return None
+    if match[0].startswith("invalid"):
+        return f"weights are 0 or more: clamp(min=0), or softmax the scores first; here {found}"
+    return f"probabilities are 0 or more, and not all 0: softmax the scores first; here {found}"
+
+
+@hint(r"Boolean value of Tensor with more than one value is ambiguous")
+def condition(_: re.Match[str], context: Context) -> str | None:
+    """The condition that the line asks, with any() and all()."""
+    node = context.line.expression
+    is_plain = isinstance(node, ast.Compare) and not any(
+        isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops) and len(node.ops) == 1
+    text = short(node, 60) if node is not None and (is_plain or isinstance(node, (ast.Name, ast.Attribute))) else None
+    asked = "(x > 0)" if text is None else f"({text})" if is_plain else text
+    return (f"say which is meant: {asked}.any() or {asked}.all(); & and | instead of `and` and `or`, torch.where "
+            "instead of an if for each element")
+
+
+@hint(r"not positive-definite|positive definite")
+def definite(_: re.Match[str], context: Context) -> str | None:
+    """Whether rounding is to blame, or the matrix."""
+    matrix = context.call.tensors[0] if context.call.tensors else None
+    name = context.name(0, "input")
+    if matrix is None or matrix.dim() < 2 or not 0 < shape_of(matrix)[-1] <= _MAX_ROWS:
+        return None
+    a = matrix.detach()
+    if not bool(a.isfinite().all()):
+        return f"{name} holds NaN or infinity: look at the line that made it"
+    if not bool((a - a.mH).abs().amax() <= 1e-4 * a.abs().amax()):
+        return f"{name} is not symmetric: ({name} + {name}.mT) / 2 is, and a covariance is x.T @ x"
+    values = importlib.import_module("claygrad.linalg").eigvalsh(a.cpu())
+    least, largest = float(values.min()), float(values.max())
+    if least < -1e-4 * largest:
+        return (f"the smallest eigenvalue of {name} is {least:.3g}, the largest {largest:.3g}: it is no covariance, so "
+                f"look at the line that made it; torch.linalg.eigh or lu_factor take any symmetric matrix")
+    return (f"the smallest eigenvalue of {name} is {least:.3g}, which is 0 but for rounding: add a small multiple of "
+            f"the identity, {name} + 1e-6 * torch.eye({shape_of(matrix)[-1]}), or compute in float64")
+
+
+@hint(r"loaded state dict .*parameter group|loaded state dict has a different number")
+def saved_groups(_: re.Match[str], context: Context) -> str | None:
+    """How many parameters each group of the optimizer has, and of the state that is loaded."""
+    way = "load it into an optimizer of the same groups and parameters as the one that was saved"
+    optimizer, node = context.owner(), context.line.expression
+    state = value_of(node.args[0], context.frame) if isinstance(node, ast.Call) and node.args else MISSING
+    given = state.get("param_groups") if isinstance(state, dict) else None
+    if not hasattr(optimizer, "param_groups") or not isinstance(given, list):
+        return way
+    here = [len(group["params"]) for group in optimizer.param_groups]
+    saved = [len(group["params"]) for group in given]
+    if len(here) != len(saved):
+        return f"the saved state has {len(saved)} groups, and this optimizer {len(here)}: {way}"
+    for number, (a, b) in enumerate(zip(saved, here, strict=True)):
+        if a != b:
+            return f"group {number} of the saved state has {a} parameters, and that of this optimizer {b}: {way}"
+    return way
+
+
+@hint(r"Sum of input lengths does not equal")
+def lengths_of_splits(_: re.Match[str], context: Context) -> str | None:
+    data, lengths = context.argument("dataset"), context.argument("lengths")
+    way = "the lengths must add up to len(dataset), or be fractions that add up to 1"
+    try:
+        count, total = len(data), sum(lengths)
+    except TypeError:
+        return way
+    node = context.line.expression
+    listed = node.args[1] if isinstance(node, ast.Call) and len(node.args) > 1 else None
+    last = short(listed.elts[-1]) if isinstance(listed, (ast.List, ast.Tuple)) and listed.elts else None
+    rest = f"; {last} = {count - (total - lengths[-1])} takes the rest" if last is not None else ""
+    return f"{way}: {' + '.join(map(str, lengths))} is {total}, and the dataset has {count}{rest}"
+
+
+@hint(r"Size mismatch between tensors")
+def lengths_of_columns(_: re.Match[str], context: Context) -> str | None:
+    counts = {one.name: shape_of(one.tensor)[0] for one in context.seen if shape_of(one.tensor)}
+    way = "all tensors of a TensorDataset have one length"
+    if len(set(counts.values())) < 2:
+        return way
+    fewest = min(counts.values())
+    longer = next(name for name, count in counts.items() if count > fewest)
+    shown = ", ".join(f"{name} has {count}" for name, count in counts.items())
+    return f"{way}: {shown}; cut the longer, {longer}[:{fewest}], or look at the lines that made them"
+
+
+def _sample(context: Context) -> tuple[str, Any, str] | None:
+    """`item 1 of sample 2 of the batch`, the item, and `; it is Detection[5]`: what could not be put into a batch."""
+    batches = [x for x in context.inside("collate", "batch") if isinstance(x, (list, tuple))]
+    number = re.search(r"as element (\d+)|at entry \d+ and \[.*?\] at entry (\d+)", context.head)
+    if not batches or number is None:
+        return None
+    at = int(number[1] or number[2])
+    column, samples = batches[-1], batches[0]
+    if at >= len(column) or at >= len(samples):
+        return None
+    sample, what, where = samples[at], f"sample {at} of the batch", ""
+    keys = sample.items() if isinstance(sample, dict) else enumerate(sample) if isinstance(sample, (list, tuple)) else ()
+    for key, item in keys:
+        if column is not samples and item is column[at]:
+            what = f"item {key!r} of sample {at} of the batch"
+            break
+    data, picked = context.inside("fetch", "self"), context.inside("fetch", "possibly_batched_index")
+    if data and picked and isinstance(picked[0], (list, tuple)) and at < len(picked[0]):
+        held = data[0].dataset
+        where = f"; it is {type(held).__name__}[{picked[0][at]}]"
+    return what, column[at], where
+
+
+@hint(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)")
+def no_tensor_in_a_batch(match: re.Match[str], context: Context) -> str | None:
+    found = _sample(context)
+    if found is None:
+        return None
+    what, _, where = found
+    return (f"{what} is {match[2]}, the others are tensors: return a tensor from __getitem__ for every index, or leave "
+            f"such samples out in a collate_fn{where}")
+
+
+@hint(r"stack expects each tensor to be equal size")
+def sizes_in_a_batch(_: re.Match[str], context: Context) -> str | None:
+    found = _sample(context)
+    if found is None:
+        return None
+    what, item, where = found
+    first = context.inside("collate", "batch")[-1][0]
+    return (f"the samples of a batch must have one shape: pad them, or give the DataLoader a collate_fn "
+            f"(nn.utils.rnn.pad_sequence)\n{what} is {shape_text(shape_of(item))}, and the first "
+            f"{shape_text(shape_of(first))}{where}")
+
+
+@hint(r"should contain a single element|return a scalar")
+def not_one_number(_: re.Match[str], context: Context) -> str | None:
+    """What the function that torch.func differentiates returned, and where."""
+    way = ("reduce what the function returns to one number: .sum() or .mean() (vjp, jacrev and jacobian take functions "
+           "of many)")
+    functions, outputs = context.inside("wrapper", "func"), context.inside("wrapper", "output")
+    code = getattr(functions[-1], "__code__", None) if functions else None
+    if code is None or not outputs or not isinstance(outputs[-1], Tensor):
+        return way
+    ends = [node.lineno for node in statements(code.co_filename)
+            if isinstance(node, ast.Return) and code.co_firstlineno <= node.lineno <= last_line(code)]
+    where = f" at {Line.at(code, ends[-1])}" if ends else ""
+    return f"{code.co_name} returned {shape_text(shape_of(outputs[-1]))}{where}\n{way}"
