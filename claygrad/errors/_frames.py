@@ -68,6 +68,10 @@ def without_our_frames(error: BaseException) -> None:
             at = before
 
 
+def has_frames_of_users(error: BaseException) -> bool:
+    return _stripped(error.__traceback__) is not None
+
+
 def _stripped(trace: TracebackType | None) -> TracebackType | None:
     kept = []
     while trace is not None:
