@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Op, Tensor
 from claygrad.core.dispatch.promotion import facts
-from claygrad.errors._source import MISSING, Line, short, value_of
+from claygrad.errors._source import MISSING, Line, short, statement_at, value_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -90,6 +90,9 @@ class Call:
             parts = [node.target, node.value]
         elif self.kind == "indexing" and isinstance(node, ast.Subscript):
             parts = [node.value, node.slice]
+            given = statement_at(line.code, line.number)
+            if isinstance(given, ast.Assign):
+                parts.append(given.value)
         elif isinstance(node, ast.Call) and self.kind in ("operation", "module", "function"):
             parts = list(node.args)
             if self.kind == "function" and self.params[:1] == ("self",):

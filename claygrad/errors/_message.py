@@ -1,10 +1,12 @@
 """The text of an exception, put together as it leaves the entry points."""
 from __future__ import annotations
 
+import ast
 import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, described, shape_of, shape_text
 from claygrad.errors._frames import is_library, is_numpy, is_ours, is_ours_class
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 _KEY = "_claygrad_message"
 _MOST = 6           # operands that are described
-_MOST_HELD = 3      # of the parameters and buffers of a layer
+_MOST_HELD = 2      # of the parameters and buffers of a layer
 _BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyTorch's
 
 
@@ -96,10 +98,11 @@ class Message:
             return
         self.own = list(self.told)
         outside = call if self.layer is None else self.outer or self.layer
-        names = outside.names_on(self.line, frame)
+        direct = self._is_called_by(self.line, outside, frame)
+        names = outside.names_on(self.line, frame) if direct else []
         context = Context(self.head, self.kind, call, self.layer, self.line, frame, names, self.own)
         context.library = library
-        seen = operands_on(self.line, frame, outside, names, context.receiver)
+        seen = operands_on(self.line, frame, outside, names if direct else None, context.receiver)
         context.seen, context.trace = seen, trace
         way = way_out(context)
         told = "\n".join([self.head, *way, *context.lines])
@@ -115,6 +118,13 @@ class Message:
         self.call = None
         if self.layer is not None:
             self.layer = Call("module", None, ())            # what it held is said
+
+    @staticmethod
+    def _is_called_by(line: Line, call: Call, frame: FrameType) -> bool:
+        """Whether a line calls this module, and not one that it is in: an nn.Sequential runs its layers itself."""
+        node = line.expression
+        called = value_of(node.func, frame) if call.kind == "module" and isinstance(node, ast.Call) else None
+        return called is call.called or not hasattr(called, "_modules")
 
     def _held(self, call: Call, seen: list[Operand]) -> list[Operand]:
         """What the layer itself brought into the call that failed: its parameters and buffers, where they are few."""
@@ -159,8 +169,7 @@ class Message:
         module = call.called
         if self.layer is None:
             self.layer = call
-            got = ", ".join(shape_text(shape_of(x)) for x in call.tensors) or ", ".join(
-                type(x).__name__ for x in call.args) or "no arguments by position"
+            got = ", ".join(_came(x) for x in call.args) or "no arguments by position"
             self.layer_text = f"{_one_line(module)} got {got}"
         else:
             inner = None if self.met is None else self.met()
@@ -193,6 +202,15 @@ class Message:
 def _said_before(text: str, said: str) -> bool:
     """Whether a line only tells where something was made, as the line of an operand does."""
     return text.startswith(("it was made at", "the leaf was made at", "made at")) and text.partition(" at ")[2] in said
+
+
+def _came(x: Any) -> str:
+    """The shape of a tensor, `a tuple of (4, 3), (1, 4)`, or the type of what is none."""
+    if isinstance(x, Tensor):
+        return shape_text(shape_of(x))
+    if isinstance(x, (list, tuple)) and x and all(isinstance(part, Tensor) for part in x):
+        return f"a {type(x).__name__} of {', '.join(shape_text(shape_of(part)) for part in x[:4])}{', ...' * (len(x) > 4)}"
+    return type(x).__name__
 
 
 def _one_line(module: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from claygrad.core import Tensor, device, dtype
-from claygrad.errors._source import MISSING, short, value_of
+from claygrad.errors._source import MISSING, parsed, short, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,15 +109,21 @@ def _is_flat(value: Any) -> bool:
     return all(isinstance(x, _PLAIN) for x in held)
 
 
-def operands_on(line: Line, frame: FrameType, call: Call, names: list[Any],
+def operands_on(line: Line, frame: FrameType, call: Call, names: list[Any] | None,
                 receiver: Callable[[], list[tuple[str, Any]]]) -> list[Operand]:
-    """The tensors of the call on the user's line: its arguments, keywords, and what else it names."""
+    """The tensors of the call on the user's line: its arguments, keywords, and what else it names. Without names the
+    line calls something that made the call: an nn.Sequential."""
     node = line.expression
-    if call.kind == "method":
+    found: list[Operand] = []
+    inside = {id(x): word for word, x in call.operands()} if names is None else {}
+    if names is None:                    # a call inside the one on the line: only what was passed on has a name there
+        pass
+    elif call.kind == "method":
         found = [Operand(name, "", x) for name, x in receiver()]
     else:
         found = [Operand(name, word if word.isidentifier() else "", x)
                  for (name, x), (word, _) in zip(call.operands(names), call.operands(), strict=True)]
+    found = [one._replace(name=_where_in(one, frame)) for one in found]
     more = keywords_of(node, frame)
     for part in node.args if isinstance(node, ast.Call) else ():         # *args of a function tell no names
         value, name = value_of(part, frame), short(part)
@@ -127,8 +133,18 @@ def operands_on(line: Line, frame: FrameType, call: Call, names: list[Any],
         more = tensors_in(node, frame)
     for one in more:
         if not any(one.tensor is other.tensor for other in found):
-            found.append(one)
+            found.append(one._replace(word=one.word or inside.get(id(one.tensor), "")))
     return found
+
+
+def _where_in(one: Operand, frame: FrameType) -> str:
+    """`cache['hidden']` for a tensor in what the line names `cache`."""
+    node = parsed(one.name)
+    held = value_of(node, frame) if node is not None else MISSING
+    if isinstance(held, dict):
+        key = next((key for key, x in held.items() if x is one.tensor), None)
+        return one.name if key is None else f"{one.name}[{key!r:.40}]"
+    return one.name
 
 
 def in_the_users_words(text: str, operands: list[Operand]) -> str:

@@ -46,6 +46,10 @@ class Context:
             trace = trace.tb_next
         return found
 
+    def operands(self) -> list[tuple[str, Any]]:
+        """The tensors of the call by the names of the line, or of the call inside where the line shows none."""
+        return [(one.name, one.tensor) for one in self.seen] or self.call.operands(self.names if self.layer is None else None)
+
     @property
     def module(self) -> Any:
         """The innermost module, or None."""

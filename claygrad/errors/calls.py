@@ -60,6 +60,14 @@ def array_for_tensor(match: re.Match[str], _: Context) -> str | None:
 
 @hint(r"argument '(\w+)'.* must be Tensor, not tuple")
 def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    held = value_of(node.func, context.frame) if isinstance(node, ast.Call) else None
+    layers = list(held) if type(held).__name__ == "Sequential" else []
+    at = next((i for i, one in enumerate(layers) if one is context.module), 0)
+    if at:
+        name, kind = short(node.func) or "model", type(layers[at - 1]).__name__   # type: ignore[union-attr]
+        return (f"{name}[{at - 1}], {kind}, returned a tuple, (output, hidden), which nn.Sequential passes on as it is: "
+                f"call {kind} outside of it, output, hidden = rnn(x), or put a module between that returns x[0]")
     return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, "
             "hidden = rnn(x), "
             "or take [0]")

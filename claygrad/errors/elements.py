@@ -7,6 +7,8 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from claygrad.core import Tensor
 from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._source import MISSING, Line, last_line, short, statements, value_of
@@ -61,11 +63,14 @@ def index(match: re.Match[str], context: Context) -> str | None:
     value, size = int(match[1]), int(match[3])
     if not size:
         return "there is nothing to index: its size is 0"
+    node = context.line.expression
+    text = short(node.slice) if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant) else None
     where = among(context, lambda x: x == value, integers=True)
     told = (f"indices of dimension {match[2]} go from -{size} to {size - 1}, that is 0 to {size - 1} from the front; "
             f"{match[1]} came")
     if not where:
-        return told
+        ends = ": let the loop end earlier, or mend the index" if value >= size else ""
+        return f"{told}: {text} is {value}{ends}" if text and "," not in text and ":" not in text else told
     larger = f"make dimension {match[2]} {value + 1} long, or " if value >= size else ""
     return f"{told}: {where}; {larger}mend the indices"
 
@@ -247,6 +252,11 @@ def no_tensor_in_a_batch(match: re.Match[str], context: Context) -> str | None:
 def sizes_in_a_batch(_: re.Match[str], context: Context) -> str | None:
     found = _sample(context)
     if found is None:
+        states, names = context.inside("_stacked", "states"), context.inside("_stacked", "name")
+        if states and names:
+            shapes = [shape_text(shape_of(state[names[-1]])) for state in states[-1]]
+            at = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
+            return f"all models must have one shape: {names[-1]} is {shapes[0]} in the first and {shapes[at]} in number {at}"
         return None
     what, item, where = found
     first = context.inside("collate", "batch")[-1][0]
@@ -268,3 +278,171 @@ def not_one_number(_: re.Match[str], context: Context) -> str | None:
             if isinstance(node, ast.Return) and code.co_firstlineno <= node.lineno <= last_line(code)]
     where = f" at {Line.at(code, ends[-1])}" if ends else ""
     return f"{code.co_name} returned {shape_text(shape_of(outputs[-1]))}{where}\n{way}"
+
+
+@hint(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)"
+      r".*Target sizes: \[(.*?)\]\. +Tensor sizes: \[(.*?)\]")
+def assigned_sizes(match: re.Match[str], context: Context) -> str | None:
+    """`x[:, 1::2] = value`: the two sides of an assignment."""
+    node = context.line.expression
+    if context.call.kind != "indexing" or not isinstance(node, ast.Subscript):
+        return None
+    left, right = short(node, 60) or "the left side", context.name(2, "the value")
+    cut = f": {right} of dimension {match[3]} can be cut, [{':, ' * int(match[3])}:{match[1]}]" if (
+        int(match[2]) > int(match[1])) else ""
+    return f"{left} is ({match[4]}), and {right} is ({match[5]}): both sides must have one shape{cut}"
+
+
+@hint(r"can't convert np\.ndarray of type numpy\.object_")
+def array_of_objects(_: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    array = value_of(part, context.frame)
+    way = ("the array holds objects: give it a number dtype with .astype(float), which needs rows of one length")
+    for at, x in numpy.ndenumerate(array) if isinstance(array, numpy.ndarray) and array.size < _MAX_ELEMENTS else ():
+        if not isinstance(x, (int, float, complex, numpy.number)):
+            return f"{way}; {short(part) if part is not None else 'it'}[{', '.join(map(str, at))}] is {x!r:.40}"
+    return way
+
+
+@hint(r"negative strides? .*not|strides in the given numpy array is negative")
+def negative_strides(_: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    name = (short(part) if part is not None else None) or "a"
+    array = value_of(part, context.frame)
+    strides = f", whose strides are {array.strides}" if isinstance(array, numpy.ndarray) else ""
+    return f"copy the array first: a[::-1].copy(), here {name}.copy(){strides}"
+
+
+@hint(r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)")
+def rows_of_lists(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    rows, name = value_of(part, context.frame), short(part) if part is not None else None
+    way = "rows must have one length: pad them, or keep a list of tensors (nn.utils.rnn.pad_sequence)"
+    if match[2] == "1" and isinstance(rows, (list, tuple)) and name:
+        for i, one in enumerate(rows):
+            if hasattr(one, "__len__") and len(one) != len(rows[0]):
+                return f"{way}; {name}[{i}] has {len(one)} elements, and {name}[0] {len(rows[0])}"
+    return way
+
+
+@hint(r"some parameters appear in more than one parameter group")
+def parameter_in_two_groups(_: re.Match[str], context: Context) -> str | None:
+    groups = [group for found in context.inside("add_param_group", "self") for group in found.param_groups]
+    new = [group for group in context.inside("add_param_group", "param_group") if isinstance(group, dict)]
+    way = "name each parameter in one group"
+    for param in new[-1].get("params", ()) if new else ():
+        for number, group in enumerate(groups):
+            if any(param is other for other in group["params"]):
+                names = [f"{text}.{name}" for text, model in models_near(context)
+                         for name, one in model.named_parameters() if one is param]
+                of = names[0] if names else "a parameter"
+                return f"{way}: {of} {shape_text(shape_of(param))} is in group {number} and in group {len(groups)}"
+    return way
+
+
+def models_near(context: Context) -> list[tuple[str, Any]]:
+    """The modules among the names of the function that failed."""
+    return [(name, x) for name, x in {**context.frame.f_globals, **context.frame.f_locals}.items()
+            if hasattr(x, "_modules") and hasattr(x, "named_parameters") and not isinstance(x, type)]
+
+
+@hint(r"The total norm of order .* is non-finite")
+def gradients_not_finite(_: re.Match[str], context: Context) -> str | None:
+    way = ("look for the first operation that made it: with torch.debug.trace_nans(); a log, a division or a square root "
+           "near 0 is usual, clamp its input; error_if_nonfinite=False scales the gradients all the same")
+    for text, model in models_near(context):
+        for name, param in model.named_parameters():
+            found = element(f"{text}.{name}.grad", param.grad, lambda x: ~x.isfinite())
+            if found:
+                return f"{way}\n{found}"
+    return way
+
+
+@hint(r"Expected attn_mask dtype to be bool or float")
+def dtype_of_a_mask(_: re.Match[str], context: Context) -> str | None:
+    name = next((one.name for one in context.seen if one.word == "attn_mask"), "the mask")
+    return f"cast the mask with {name}.bool(), True where a query sees a key, or give it floats that are added to the scores"
+
+
+@hint(r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)")
+def axes_of_permute(match: re.Match[str], context: Context) -> str | None:
+    have, want = int(match[1]), int(match[2])
+    name = context.name(0, "the input")
+    way = "name every dimension of the tensor once; to exchange two, use transpose(a, b)"
+    if want == have + 1:
+        return f"{way}; {name} has {have} dimensions and {want} are named: {name}.unsqueeze(0) first where the batch is missing"
+    return f"{way}; {name} has {have} dimensions and {want} are named"
+
+
+@hint(r"Padding_idx must be within")
+def padding_index(_: re.Match[str], context: Context) -> str | None:
+    held = context.inside("__init__", "padding_idx"), context.inside("__init__", "num_embeddings")
+    way = "padding_idx is one of the indices: 0 to num_embeddings - 1"
+    if not (held[0] and held[1]):
+        return way
+    at, count = held[0][-1], held[1][-1]
+    return f"{way}; it is {at}, and the table has {count} rows, 0 to {count - 1}"
+
+
+@hint(r"(in|out)_channels must be divisible by groups")
+def groups_of_channels(match: re.Match[str], context: Context) -> str | None:
+    way = "take groups that divide in_channels and out_channels"
+    groups, first = context.inside("__init__", "groups"), context.inside("__init__", "in_channels")
+    second = context.inside("__init__", "out_channels")
+    if not (groups and first and second) or not all(isinstance(x[-1], int) for x in (groups, first, second)):
+        return way
+    fits = [n for n in range(1, min(first[-1], second[-1], 64) + 1) if first[-1] % n == 0 and second[-1] % n == 0]
+    return (f"{way}: groups={groups[-1]} does not divide {match[1]}_channels={(first if match[1] == 'in' else second)[-1]}; "
+            f"groups={', '.join(map(str, fits))} fit")
+
+
+@hint(r"optimizer can only optimize Tensors, but one of the params is str")
+def names_for_parameters(_: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if isinstance(value_of(part, context.frame), dict) and part is not None:
+        return f"{short(part)} is a dict, and going through it gives its keys: pass {short(part)}.values()"
+    return None
+
+
+@hint(r"expected Tensor as element \d+ in argument \d+, but got (float|int)")
+def numbers_for_tensors(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    held = value_of(part, context.frame)
+    if not isinstance(held, (list, tuple)) or not all(type(x) in (float, int) for x in held) or part is None:
+        return None
+    return f"{short(part)} is a list of {len(held)} numbers: make one tensor of it, torch.tensor({short(part)})"
+
+
+@hint(r"Can't call numpy\(\) on Tensor that requires grad")
+def numpy_of_a_result(_: re.Match[str], context: Context) -> str | None:
+    name = context.seen[0].name if context.seen else ""
+    where = f": {name}.detach().numpy()" if name.replace(".", "").isidentifier() else ""
+    return f"call .detach().numpy(): gradients do not flow through NumPy{where}"
+
+
+@hint(r"Error\(s\) in loading state_dict for")
+def buffers_left_out(_: re.Match[str], context: Context) -> str | None:
+    """A state that was made of named_parameters()."""
+    if len(context.call.args) < 2 or not hasattr(context.call.args[0], "named_buffers"):
+        return None
+    module, state = context.call.args[:2]
+    missing = {name for name in module.state_dict() if name not in state}
+    buffers = {name for name, _ in module.named_buffers()}
+    if not missing or not missing <= buffers or set(state) - set(module.state_dict()):
+        return None
+    return ("the missing names are all buffers, which named_parameters() leaves out: save model.state_dict(), or pass "
+            "strict=False to keep those of the model")
+
+
+@hint(r"(?i)KL-divergence|No KL")
+def divergence(_: re.Match[str], context: Context) -> str | None:
+    given = [type(x).__name__ for x in context.call.args[:2]]
+    if len(given) < 2:
+        return None
+    return (f"p is {given[0]} and q is {given[1]}, and there is no formula for this pair: take two of one family, or the "
+            "mean of p.log_prob(x) - q.log_prob(x) over x = p.sample((1000,))")

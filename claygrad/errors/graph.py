@@ -30,7 +30,6 @@ say(r"Mismatch in shape: grad_output\[\d+\] has a shape of \S+?\((\[.*?\])\) and
 say(r"[Oo]nly Tensors of floating point", "give it a floating dtype: write 1.0 instead of 1, pass "
                                           "dtype=torch.float32, or call "
     ".float() first")
-say(r"Can't call numpy\(\) on Tensor that requires grad", "call .detach().numpy(): gradients do not flow through NumPy")
 say(r"Only Tensors created explicitly by the user", "copy it with .detach().clone(), or .clone() to keep its gradient")
 say(r"you can only change requires_grad flags of leaf", "it was computed: use .detach() to get it without its "
                                                         "graph, or set "

@@ -110,7 +110,6 @@ say(r"parameter group didn't specify a value of required optimization parameter 
 say(r"[Ii]nvalid (learning rate|momentum|weight_decay|epsilon|beta|alpha|rho|lr_decay)[\w ]*: (\S+)",
     "{1} (lr, momentum, betas ...) "
     "must lie in its range: 0 or more; betas below 1")
-say(r"some parameters appear in more than one parameter group", "name each parameter in one group")
 
 
 @hint(r"Error\(s\) in loading state_dict for (\w+)")
@@ -155,8 +154,6 @@ say(r"missing 1 required positional argument: 'closure'", "LBFGS calls the model
     "calls backward() and returns the loss")
 say(r"Fan in and fan out can not be computed", "it takes weights of two dimensions or more; for a bias use "
                                                "nn.init.zeros_")
-say(r"must be divisible by groups", "take groups that divide in_channels and out_channels")
-say(r"Padding_idx must be within", "padding_idx is one of the indices: 0 to num_embeddings - 1")
 say(r"`lengths` array must be sorted|enforce_sorted", "pass enforce_sorted=False")
 
 

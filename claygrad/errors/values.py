@@ -167,18 +167,11 @@ say(r"cannot be converted to Scalar|only one element tensors can be converted", 
 say(r"Boolean value of Tensor with no values is ambiguous", "ask for x.numel() == 0, or for `x is None`")
 say(r"only integer tensors of a single element can be converted to an index", "use .item() on one integer, or "
     ".long() first")
-say(r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)", "rows must have one length: pad them, or keep "
-    "a list of tensors "
-    "(nn.utils.rnn.pad_sequence)")
 say(r"too many dimensions 'str'|new\(\): invalid data type 'str'", "strings are no numbers: map them to indices first")
 say(r"could not determine the shape of object type|[Cc]ould not infer dtype of", "a tensor is made of numbers, "
     "lists of them, or a "
     "NumPy array of numbers")
-say(r"can't convert np\.ndarray of type numpy\.object_", "the array holds objects: give it a number dtype with "
-                                                         ".astype(float), which "
-    "needs rows of one length")
 say(r"can't convert np\.ndarray of type", "cast the array first: .astype(np.float32) or .astype(np.int64)")
-say(r"negative strides? .*not|strides in the given numpy array is negative", "copy the array first: a[::-1].copy()")
 say(r"expected np\.ndarray", "from_numpy takes NumPy arrays: use torch.tensor(...) for lists and numbers")
 say(r"can only concatenate str", 'make text of the tensor: f"loss {{loss.item():.4f}}", or str(loss.item())')
 say(r"can only concatenate (list|tuple)", "a {1} and a tensor do not join: torch.tensor(list) + x adds numbers, list "

@@ -37,7 +37,7 @@ class Tagger(nn.Module):
 Tagger()(torch.randn(8, 7, 10))
 """)
 
-mistake("lstm tuple output", "x is a tuple: recurrent layers return (output, hidden), so write out, hidden =", """
+mistake("lstm tuple output", "net[0], LSTM, returned a tuple, (output, hidden), which nn.Sequential passes on as it is", """
 net = nn.Sequential(nn.LSTM(10, 16, batch_first=True), nn.Linear(16, 2))
 x = torch.randn(4, 5, 10)
 logits = net(x)  # <-
@@ -392,7 +392,7 @@ up = torch.randn(1, 64, 56, 56)
 merged = torch.cat([up, skip], dim=1)  # <-
 """)
 
-mistake("stack unequal", "batch must have one shape: pad them, or give the DataLoader a collate_fn", """
+mistake("stack unequal", "pad them to one length (nn.utils.rnn.pad_sequence), or join them", """
 rows = [torch.randn(3), torch.randn(4)]
 batch = torch.stack(rows)  # <-
 """)

@@ -60,7 +60,7 @@ class Net(nn.Module):
 net = Net()
 """)
 
-mistake("forward typo", "define def forward(self, ...) in the class (the name and the indentation must", """
+mistake("forward typo", "did you mean forward?", """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()

@@ -177,7 +177,7 @@ x = torch.randn(5, 2); i = torch.tensor([0, 7])
 y = x[i]  # <-
 """)
 
-mistake("assign shape", "only dimensions of size 1 expand: unsqueeze() where the new one belongs, or", """
+mistake("assign shape", "x[:, 0] is (4), and torch.ones(3) is (3): both sides must have one shape", """
 x = torch.zeros(4, 3)
 x[:, 0] = torch.ones(3)  # <-
 """)
