@@ -87,7 +87,7 @@ def plain_values(node: ast.AST | None, frame: FrameType) -> str:
         name, value = short(part), value_of(part, frame)
         if name is None or value is MISSING or isinstance(value, Tensor):
             continue
-        if isinstance(value, _PLAIN) or type(value) in (list, tuple, dict) and _is_flat(value):
+        if isinstance(value, _PLAIN) or (type(value) in (list, tuple, dict) and _is_flat(value)):
             text = str(value) if isinstance(value, (device, dtype)) else repr(value)
             if len(text) <= _MAX_TEXT:
                 found[name] = f"{name} = {text}"

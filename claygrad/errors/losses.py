@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from claygrad.errors._calls import shape_of, shape_text
-from claygrad.errors.elements import element
 from claygrad.errors._ways import Context, hint, say
+from claygrad.errors.elements import element
 
 _TARGETS = ("cross_entropy takes scores (batch, classes, ...) and a target of class indices (batch, ...) as int64, "
             "or of "
