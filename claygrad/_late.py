@@ -45,7 +45,7 @@ _before: dict[str, Any] = {}           # the hooks that were there before, by th
 def _uncaught(kind: Any, error: Any, trace: Any) -> None:
     """Python is about to show an error: say the way out below it, and let the hook before this one show it."""
     _explain(error)
-    _before["sys"](kind, error, trace)
+    _before["sys"](kind, error, trace if error is None else error.__traceback__ or trace)
 
 
 def _uncaught_in_thread(args: Any) -> None:

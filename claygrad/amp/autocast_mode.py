@@ -4,13 +4,14 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from claygrad.amp._lists import FULL, KEPT, LOWER, WIDEST
 from claygrad.core import UPCALLS, Tensor, bfloat16, device, float16, float32, float64, prefix, promote_types
 from claygrad.core import dtype as dtype_class
+from claygrad.core.decorated import decorated
 from claygrad.core.graph.modes import set_autocast_flag
 from claygrad.core.graph.reentrant import carry
 from claygrad.core.user_warnings import warn
@@ -258,13 +259,7 @@ class autocast:
 
 def autocast_decorator(autocast_instance: autocast, func: F) -> F:
     """The function in that context."""
-
-    @functools.wraps(func)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        with autocast_instance:
-            return func(*args, **kwargs)
-
-    return cast("F", decorated)
+    return decorated(func, lambda: autocast_instance)
 
 
 # Custom functions

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, cast, overload
 
 from claygrad.core import prefix
+from claygrad.core.decorated import decorated
 from claygrad.core.graph.modes import (
     SwitchOff,
     SwitchOn,
@@ -72,12 +73,7 @@ class _Mode:
         if isgeneratorfunction(function):
             return _decorated_generator(function, self.clone)
 
-        @wraps(function)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return function(*args, **kwargs)
-
-        return cast("F", decorated)
+        return cast("F", decorated(function, self.clone))
 
     def clone(self) -> Self:
         """A mode like this one, not entered."""
@@ -88,7 +84,7 @@ def _decorated_generator(function: Callable[..., Generator], mode: Callable[[], 
     """The generator function with `mode` in force while its own body runs, and only then."""
 
     @wraps(function)
-    def decorated(*args: Any, **kwargs: Any) -> Generator:
+    def resumed(*args: Any, **kwargs: Any) -> Generator:
         body = function(*args, **kwargs)
         resume: Callable[[Any], Any] = body.send
         message: Any = None
@@ -108,7 +104,7 @@ def _decorated_generator(function: Callable[..., Generator], mode: Callable[[], 
             except BaseException as error:  # whatever it is, the body decides what to do
                 message, resume = error, body.throw
 
-    return decorated
+    return resumed
 
 
 class _BareMode(_Mode):

@@ -101,7 +101,7 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
             if failed is not None:
                 failed.meet(call, frame, ours)
             if said is not None:
-                said.meet(call, frame, ours)
+                said.meet(call, frame, ours, error.__traceback__)
                 said.write(error)
             if not ours:
                 without_our_frames(error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Op, Tensor
 from claygrad.core.dispatch.promotion import facts
-from claygrad.errors._source import MISSING, Line, short, value_of
+from claygrad.errors._source import MISSING, Line, short, statement_at, value_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -45,6 +45,9 @@ class Call:
             return code.co_varnames[:code.co_argcount]
         if self.kind == "function":
             return self.called.__code__.co_varnames[:self.called.__code__.co_argcount]
+        if self.kind == "module":
+            code = getattr(type(self.called).forward, "__code__", None)
+            return () if code is None else code.co_varnames[1:code.co_argcount]
         return {"operator": ("a", "b"), "assignment": ("a", "b"), "indexing": ("input", "index", "value")}.get(
             self.kind, ())
 
@@ -63,7 +66,7 @@ class Call:
         params = self.params
         for i, value in enumerate(self.args):
             param = params[i] if i < len(params) else f"argument {i + 1}"
-            if self.kind == "module" and i == 0:
+            if self.kind == "module" and i == 0 and not params:
                 param = "input"
             name = (given[i] if given is not None and i < len(given) else None) or param
             if isinstance(value, Tensor):
@@ -87,6 +90,9 @@ class Call:
             parts = [node.target, node.value]
         elif self.kind == "indexing" and isinstance(node, ast.Subscript):
             parts = [node.value, node.slice]
+            given = statement_at(line.code, line.number)
+            if isinstance(given, ast.Assign):
+                parts.append(given.value)
         elif isinstance(node, ast.Call) and self.kind in ("operation", "module", "function"):
             parts = list(node.args)
             if self.kind == "function" and self.params[:1] == ("self",):

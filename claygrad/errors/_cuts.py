@@ -2,15 +2,27 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.core.graph.provenance import place_text
-from claygrad.errors._source import MISSING, Line, assignment_before, block_around, parsed, short, statements, value_of
+from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._source import (
+    MISSING,
+    Line,
+    assignment_before,
+    block_around,
+    last_line,
+    parsed,
+    short,
+    statements,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -43,6 +55,7 @@ _OUT = {
 }
 _OUT_OF: dict[Any, str] = {
     **_OUT, None: "that line records no graph: it runs under torch.no_grad(), or its result has no gradient"}
+_UNRECORDED = "compute it outside torch.no_grad() (or inference_mode), which records nothing"
 _INTEGERS = ("long", "int", "int64", "int32", "int16", "int8", "uint8", "bool", "short")
 
 
@@ -110,11 +123,8 @@ def _told(context: Context, at: Line, what: str | None = None) -> str:
         what = next((found for found in map(_cutter, getattr(context.line.expression, "args", ())) if found), None)
     context.lines.append(f"it was cut from its graph at {at.text}")
     if what is None:
-        blocks = [ast.unparse(node.items[0]) for node in block_around(at.code, at.number, (ast.With,))]  # type: ignore[attr-defined]
-        blocks += [ast.unparse(mark) for node in block_around(at.code, at.number, (ast.FunctionDef,))
-                   for mark in node.decorator_list]  # type: ignore[attr-defined]
-        if any(word in text for text in blocks for word in ("no_grad", "inference_mode", "set_grad_enabled")):
-            return "compute it outside torch.no_grad() (or inference_mode), which records nothing"
+        if _unrecorded(at.code, at.number):
+            return _UNRECORDED
         if not get_grad_enabled():
             _name_the_switch(context, at)
             return "recording is switched off in this thread: torch.set_grad_enabled(True) before the loss is computed"
@@ -133,12 +143,12 @@ def _name_the_switch(context: Context, at: Line) -> None:
             return
 
 
-def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line: int, seen: set[str]) -> str | None:
+def _follow(context: Context, name: str, frame: Any, code: CodeType, line: int, seen: set[str]) -> str | None:
     """Go back from a name to the line that gave it its value, and on from the names there."""
     if name in seen or len(seen) > 8:
         return None
     seen.add(name)
-    value = value_of(ast.Name(name), frame)
+    value = MISSING if frame is None else value_of(ast.Name(name), frame)
     if isinstance(value, Tensor) and facts(value)[5]:
         return None                                        # it is in a graph: the cut is nearer to the loss
     origin, cut = facts(value)[3:5] if isinstance(value, Tensor) else (None, False)
@@ -153,6 +163,15 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
             return _OUT_OF[what]
     if made is None or not hasattr(made, "value"):
         return None
+    if put is not None:
+        for part in ast.walk(put.args[0]):
+            if isinstance(part, ast.Name) and part.id != name:
+                deeper = _follow(context, part.id, frame, code, put.lineno, seen)
+                if deeper is not None:
+                    return deeper
+    if _unrecorded(code, made.lineno):
+        context.lines.append(f"it was cut from its graph at {Line.at(code, made.lineno)}")
+        return _UNRECORDED
     for part in ast.walk(made.value):
         if isinstance(part, ast.Name) and part.id != name:
             deeper = _follow(context, part.id, frame, code, made.lineno, seen)
@@ -160,9 +179,70 @@ def _follow(context: Context, name: str, frame: FrameType, code: CodeType, line:
                 return deeper
     what = _cutter(made.value)
     if what is None:
-        return None
+        return _follow_call(context, made, name, frame, seen)
     context.lines.append(f"it was cut from its graph at {Line.at(code, made.lineno)}")
     return _OUT_OF[what]
+
+
+class _Inside(NamedTuple):
+    """A function that has returned: what its parameters were, as far as the call shows."""
+
+    f_locals: dict[str, Any]
+    f_globals: dict[str, Any]
+
+
+def _unrecorded(code: CodeType, line: int) -> bool:
+    """Whether a line lies in a block or a function that records nothing."""
+    blocks = [ast.unparse(node.items[0]) for node in block_around(code, line, (ast.With,))]     # type: ignore[attr-defined]
+    blocks += [ast.unparse(mark) for node in block_around(code, line, (ast.FunctionDef,))
+               for mark in node.decorator_list]                                                 # type: ignore[attr-defined]
+    return any(word in text for text in blocks for word in ("no_grad", "inference_mode", "set_grad_enabled"))
+
+
+def _callee(node: ast.AST, frame: Any) -> tuple[Any, list[Any]]:
+    """The function of the user's that an expression calls, and what it is bound to."""
+    if not isinstance(node, ast.Call) or frame is None:
+        return None, []
+    called = value_of(node.func, frame)
+    if called is MISSING and isinstance(node.func, ast.Attribute):
+        owner = value_of(node.func.value, frame)
+        called = MISSING if owner is MISSING else inspect.getattr_static(type(owner), node.func.attr, MISSING)
+        return (None, []) if called is MISSING else (called, [owner])
+    if hasattr(called, "_modules"):
+        return type(called).forward, [called]
+    return called, []
+
+
+def _follow_call(context: Context, made: Any, name: str, frame: Any, seen: set[str]) -> str | None:
+    """The same in a function of the user's that made the value: from what it returns."""
+    node = made.value
+    called, bound = _callee(node, frame)
+    called = inspect.unwrap(called) if inspect.isfunction(called) else None
+    code = getattr(called, "__code__", None)
+    if called is None or code is None or is_ours(code) or is_library(code):
+        return None
+    given = [*bound, *(value_of(part, frame) for part in node.args)]
+    inside = _Inside(dict(zip(code.co_varnames[:code.co_argcount], given, strict=False)), called.__globals__)
+    target = made.targets[0] if isinstance(made, ast.Assign) else None
+    names = [getattr(part, "id", "") for part in target.elts] if isinstance(target, ast.Tuple) else []
+    for end in statements(code.co_filename):
+        if isinstance(end, ast.Return) and end.value is not None and code.co_firstlineno <= end.lineno <= last_line(code):
+            value = end.value
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(names) and name in names:
+                value = value.elts[names.index(name)]
+            for part in ast.walk(value):
+                if isinstance(part, ast.Name):
+                    told = _follow(context, part.id, inside, code, end.lineno, seen - {part.id})
+                    if told is not None:
+                        return told
+            if _unrecorded(code, end.lineno):
+                context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
+                return _UNRECORDED
+            what = _cutter(value)
+            if what is not None:
+                context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
+                return _OUT_OF[what]
+    return None
 
 
 def _put_into(name: str, code: CodeType, line: int, made: ast.stmt | None) -> ast.Call | None:
@@ -184,6 +264,15 @@ def second_backward(context: Context) -> str:
     loops = block_around(code, line, (ast.For, ast.While))
     recorded = next((text for text in context.own if " was recorded at " in text), "")
     number = _line_number(recorded, code)
+    carried = _carried(loops[-1], context.frame) if loops else _kept_by(recorded)
+    if loops and not carried:
+        carried = _kept_by(recorded)
+    if carried:
+        trained = any(getattr(node, "attr", "") == "step" for loop in loops for node in ast.walk(loop))
+        keep = "" if trained else ", or pass retain_graph=True to backward()"      # after a step its weights are others
+        held = value_of(parsed(carried), context.frame)
+        cut = f"tuple(x.detach() for x in {carried})" if isinstance(held, (tuple, list)) else f"{carried}.detach()"
+        return f"a value from the step before is part of this graph: cut it with {carried} = {cut} between steps{keep}"
     if loops and number is not None:
         inner = loops[-1]
         if not inner.lineno <= number <= (inner.end_lineno or inner.lineno):
@@ -192,11 +281,71 @@ def second_backward(context: Context) -> str:
                     "loop, or detach() it")
         return ("a value from the step before is part of this graph: cut it with h = h.detach() between steps, or pass "
                 "retain_graph=True to backward()")
+    shared = _shared(recorded, context) if number is None else ""
+    if shared:
+        return shared
     again = "compute the loss again before the second backward(), or pass retain_graph=True to the first"
     if number is not None and number not in (line, first_backward_line(context, code)):
         return (f"{again}; where two losses share that part, add them and call backward() once, or detach() it for "
                 f"one of them")
     return again
+
+
+def _shared(recorded: str, context: Context) -> str:
+    """Of a tensor that was made once, at a line above in another function or outside the loop, and is used by both."""
+    match = re.search(r"(?:line |:)(\d+), in ([^:]+): (.*)", recorded)
+    node = parsed(match[3]) if match else None
+    if match is None:
+        return ""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if isinstance(target, ast.Name) and match[2] != context.line.code.co_name:
+        return (f"{target.id}, made there, is part of both graphs: pass {target.id}.detach() where its gradient is not "
+                f"wanted, or add the losses and call backward() once")
+    return _made_before_the_loop(match[2], context)
+
+
+def _made_before_the_loop(function: str, context: Context) -> str:
+    """`reg = penalty(model)` above the loop that calls backward."""
+    code, line = context.line.code, context.line.number
+    loops = block_around(code, line, (ast.For, ast.While))
+    for node in statements(code.co_filename) if loops else ():
+        called = getattr(getattr(node, "value", None), "func", None)
+        if (isinstance(node, ast.Assign) and code.co_firstlineno <= node.lineno < loops[-1].lineno
+                and getattr(called, "attr", getattr(called, "id", "")) == function):
+            name = ast.unparse(node.targets[0])
+            return (f"{name} was made once, outside the loop, at {Line.at(code, node.lineno)}, and the first backward() "
+                    f"freed its graph: compute {name} inside the loop, or detach() it")
+    return ""
+
+
+def _carried(loop: ast.stmt, frame: FrameType) -> str:
+    """The name of a tensor with a graph that one round of a loop gives to the next: `state`, read before it is given."""
+    given: dict[str, int] = {}
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                for part in ast.walk(target):
+                    if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store):
+                        given.setdefault(ast.unparse(part), node.end_lineno or node.lineno)
+    for node in ast.walk(loop):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            name = ast.unparse(node)
+            if node.lineno <= given.get(name, 0):
+                value = value_of(node, frame)
+                held = value if isinstance(value, (tuple, list)) else [value]
+                if any(isinstance(x, Tensor) and facts(x)[5] for x in held):
+                    return name
+    return ""
+
+
+def _kept_by(recorded: str) -> str:
+    """The same of a line such as `out, self.h = self.rnn(x, self.h)`, which keeps a value for its next call."""
+    node = parsed(recorded.partition(": ")[2])
+    if not isinstance(node, ast.Assign):
+        return ""
+    given = {ast.unparse(part) for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Attribute)}
+    read = [ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
+    return next((name for name in read if name in given), "")
 
 
 def first_backward_line(context: Context, code: CodeType) -> int | None:
@@ -210,13 +359,13 @@ def _line_number(text: str, code: CodeType) -> int | None:
 
 
 def roots_of(context: Context) -> tuple[list[str], Any]:
-    """The names in what `x.backward()`, `backward(x)` or `grad(x, ...)` starts from, and the tensor itself if named."""
+    """The names in what `x.backward()`, `backward(x)`, `grad(x, ...)` or a hook starts from, and the tensor if named."""
     node: Any = context.line.expression
     if not isinstance(node, ast.Call):
         return [], None
     func: Any = node.func
     target: Any = func.value if isinstance(func, ast.Attribute) else None
-    if target is None or func.attr != "backward" or short(target) in ("torch.autograd", "autograd"):
+    if target is None or func.attr not in ("backward", "register_hook", "retain_grad") or short(target) in ("torch.autograd", "autograd"):
         target = node.args[0] if node.args else None
     if isinstance(target, (ast.List, ast.Tuple)):
         target = target.elts[0] if target.elts else None

@@ -20,6 +20,10 @@ def is_ours(code: CodeType) -> bool:
     return code.co_filename.startswith((HOME, *COMPILED))
 
 
+def is_ours_class(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "claygrad"
+
+
 def is_library(code: CodeType) -> bool:
     """Whether it is Python's own, or NumPy's: nobody looks for a mistake there."""
     file = code.co_filename
@@ -62,6 +66,10 @@ def without_our_frames(error: BaseException) -> None:
         else:
             before.__traceback__ = _stripped(before.__traceback__)
             at = before
+
+
+def has_frames_of_users(error: BaseException) -> bool:
+    return _stripped(error.__traceback__) is not None
 
 
 def _stripped(trace: TracebackType | None) -> TracebackType | None:

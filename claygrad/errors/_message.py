@@ -1,21 +1,25 @@
 """The text of an exception, put together as it leaves the entry points."""
 from __future__ import annotations
 
+import ast
 import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, described, shape_of, shape_text
-from claygrad.errors._frames import is_library, is_numpy, is_ours
+from claygrad.errors._frames import is_library, is_numpy, is_ours, is_ours_class
 from claygrad.errors._source import Line, line_of_frame, short, value_of
+from claygrad.errors._values import Operand, in_the_users_words, operands_on, plain_values
 from claygrad.errors._ways import Context, way_out
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import FrameType, TracebackType
 
 _KEY = "_claygrad_message"
 _MOST = 6           # operands that are described
+_MOST_HELD = 2      # of the parameters and buffers of a layer
 _BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyTorch's
 
 
@@ -39,6 +43,7 @@ class Message:
         self.way: list[str] = []
         self.call: Call | None = None            # until a frame of the user's is reached
         self.layer: Call | None = None           # the innermost module
+        self.outer: Call | None = None           # the module that the user's line calls
         self.layer_text = ""
         self.path = ""                           # from the module met last to the innermost
         self.root = ""
@@ -59,7 +64,7 @@ class Message:
         vars(error)[_KEY] = said
         return said
 
-    def meet(self, call: Call, frame: FrameType, ours: bool) -> None:
+    def meet(self, call: Call, frame: FrameType, ours: bool, trace: TracebackType | None) -> None:
         """Add what an entry point has to say."""
         if call.kind == "module":
             self._meet_module(call, frame)
@@ -68,7 +73,7 @@ class Message:
             self.call = call
         again = self.line is not None and self.call is not None and self.place == (id(frame), frame.f_lasti)
         if not ours and (self.line is None or again):
-            self._reach(frame)
+            self._reach(frame, trace)
         elif self.line is not None:
             self.call = None
 
@@ -78,7 +83,7 @@ class Message:
         inside = [] if self.call is None else self.call.tensors
         return len({facts(x)[2] for x in inside}) > 1 and len({facts(x)[2] for x in call.tensors}) < 2
 
-    def _reach(self, frame: FrameType) -> None:
+    def _reach(self, frame: FrameType, trace: TracebackType | None) -> None:
         """The exception comes to the user's line. (Again, if an operation called another one on the way there.)"""
         call = self.call or self.layer
         self.place = (id(frame), frame.f_lasti)
@@ -92,12 +97,20 @@ class Message:
         if call is None:
             return
         self.own = list(self.told)
-        outside = call if self.layer is None else self.layer
-        names = outside.names_on(self.line, frame)
+        outside = call if self.layer is None else self.outer or self.layer
+        direct = self._is_called_by(self.line, outside, frame)
+        names = outside.names_on(self.line, frame) if direct else []
         context = Context(self.head, self.kind, call, self.layer, self.line, frame, names, self.own)
         context.library = library
-        self.operands = self._operand_lines(call, names if call is outside else [], context)
-        self.way = way_out(context)
+        seen = operands_on(self.line, frame, outside, names if direct else None, context.receiver)
+        context.seen, context.trace = seen, trace
+        way = way_out(context)
+        told = "\n".join([self.head, *way, *context.lines])
+        self.operands = self._operand_lines([*seen, *self._held(call, seen)], told, context)
+        plain = plain_values(self.line.expression, frame)
+        if plain:
+            self.operands.append(f"where {plain}")
+        self.way = [in_the_users_words(text, seen) for text in way]
         said = "\n".join(self.operands)
         self.own = [text for text in self.own if not _said_before(text, said)]
         self.more = [text for text in context.lines if not _said_before(text, said)]
@@ -106,10 +119,31 @@ class Message:
         if self.layer is not None:
             self.layer = Call("module", None, ())            # what it held is said
 
+    @staticmethod
+    def _is_called_by(line: Line, call: Call, frame: FrameType) -> bool:
+        """Whether a line calls this module, and not one that it is in: an nn.Sequential runs its layers itself."""
+        node = line.expression
+        called = value_of(node.func, frame) if call.kind == "module" and isinstance(node, ast.Call) else None
+        return called is call.called or not hasattr(called, "_modules")
+
+    def _held(self, call: Call, seen: list[Operand]) -> list[Operand]:
+        """What the layer itself brought into the call that failed: its parameters and buffers, where they are few."""
+        if self.layer is None:
+            return []
+        layer = self.layer.called
+        own = {id(x) for x in (*layer.parameters(), *layer.buffers())}
+        shown = {id(one.tensor) for one in seen}
+        inside = [Operand(name, "", x) for name, x in call.operands() if id(x) not in shown]
+        held = [one for one in inside if id(one.tensor) in own]
+        if len({described(one.tensor) for one in held}) > _MOST_HELD:
+            held = []
+        return held if seen else inside
+
     def _say_where_the_layer_was_made(self, said: str) -> None:
         if self.layer is None or self.layer.called is None:
             return
-        for parameter in self.layer.called.parameters():
+        layer = self.layer.called
+        for parameter in layer.parameters(recurse=is_ours_class(type(layer))):      # one of the user's is not made with its parts
             origin = facts(parameter)[3]
             if origin is not None and self.line is not None and not is_library(origin[0]):
                 made = Line(*origin)
@@ -117,17 +151,17 @@ class Message:
                     self.layer_text += f", made at {made.text}"
             return
 
-    def _operand_lines(self, call: Call, names: list[Any], context: Context) -> list[str]:
-        found = call.operands(names)
-        if call.kind == "method":
-            found = context.receiver()
-        devices = {facts(x)[2] for _, x in found}
+    def _operand_lines(self, found: list[Operand], told: str, context: Context) -> list[str]:
+        devices = {facts(one.tensor)[2] for one in found}
         lines: dict[str, list[str]] = {}
-        for name, x in found:
-            text = described(x, len(devices) > 1) + context.made(x)
+        for one in found:
+            text = described(one.tensor, len(devices) > 1) + (context.made(one.tensor) or context.given_at(one.name))
             same = lines.setdefault(text, [])
-            if name not in same:
-                same.append(name)
+            label = one.name
+            if one.word not in ("", one.name) and re.search(rf"(?<![\w.]){re.escape(one.word)}\b", told):
+                label = f"{one.name} ({one.word})"           # the text speaks of it by the parameter's name
+            if label not in same:
+                same.append(label)
         shown = [f"{', '.join(same[:4])}{', ...' * (len(same) > 4)}: {text}" for text, same in lines.items()]
         return shown if len(shown) <= _MOST else [*shown[:_MOST], f"and {len(shown) - _MOST} more"]
 
@@ -135,8 +169,7 @@ class Message:
         module = call.called
         if self.layer is None:
             self.layer = call
-            got = ", ".join(shape_text(shape_of(x)) for x in call.tensors) or ", ".join(
-                type(x).__name__ for x in call.args) or "no arguments by position"
+            got = ", ".join(_came(x) for x in call.args) or "no arguments by position"
             self.layer_text = f"{_one_line(module)} got {got}"
         else:
             inner = None if self.met is None else self.met()
@@ -145,6 +178,7 @@ class Message:
                 return
             self.path = f"{step}{'.' * bool(self.path and not self.path.startswith('['))}{self.path}"
         self.met = weakref.ref(module)
+        self.outer = call
         node = line_of_frame(frame).expression
         func = getattr(node, "func", None)
         self.root = (short(func) or "") if func is not None and value_of(func, frame) is module else ""
@@ -168,6 +202,15 @@ class Message:
 def _said_before(text: str, said: str) -> bool:
     """Whether a line only tells where something was made, as the line of an operand does."""
     return text.startswith(("it was made at", "the leaf was made at", "made at")) and text.partition(" at ")[2] in said
+
+
+def _came(x: Any) -> str:
+    """The shape of a tensor, `a tuple of (4, 3), (1, 4)`, or the type of what is none."""
+    if isinstance(x, Tensor):
+        return shape_text(shape_of(x))
+    if isinstance(x, (list, tuple)) and x and all(isinstance(part, Tensor) for part in x):
+        return f"a {type(x).__name__} of {', '.join(shape_text(shape_of(part)) for part in x[:4])}{', ...' * (len(x) > 4)}"
+    return type(x).__name__
 
 
 def _one_line(module: Any) -> str:

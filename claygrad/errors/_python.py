@@ -227,6 +227,12 @@ def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
         if not owner.is_leaf:
             candidates = (statement_at(site.line.code, site.line.number), site.made(node.value))
             made = next((one for one in candidates if one is not None and _is_update_of(of, one)), None)
+            if made is not None and not any(getattr(part, "attr", "") == "grad" for part in ast.walk(made)):
+                return (
+                    f"{name} is None: {of} is no leaf since {Line.at(site.line.code, made.lineno)}, which makes a new "
+                    f"tensor, and only leaves keep their gradient; call {of}.retain_grad() before backward(), or read "
+                    "the gradient of the tensor that it was made of, under its own name"
+                )
             if made is not None:
                 return (
                     f"{name} is None: {of} is no leaf since {Line.at(site.line.code, made.lineno)}, which makes a new "

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ class Line:
     def source(self) -> str:
         """The line, or the lines that an expression goes over."""
         first, last = self.number, self.span[1] or self.number
+        if last > first and linecache.getline(self.file, first).lstrip().startswith(("for ", "while ", "with ", "async ")):
+            last = first
         lines = [linecache.getline(self.file, number).strip() for number in range(first, last + 1)]
         joined = " ".join(lines)
         return joined if len(lines) <= 6 and len(joined) <= 200 else lines[0]
@@ -54,7 +57,8 @@ class Line:
             return None
         lines[-1] = lines[-1][:end]
         lines[0] = lines[0][start:]
-        return parsed(b"".join(lines).decode(errors="replace"))
+        found = parsed(b"".join(lines).decode(errors="replace"))
+        return found.iter if isinstance(found, ast.For) else found       # the loop asks for the next, and its body waits
 
 
 def line_of_frame(frame: FrameType) -> Line:
@@ -102,6 +106,10 @@ def value_of(node: ast.AST | None, frame: FrameType) -> Any:
             for table in (own, own.get("_parameters"), own.get("_buffers"), own.get("_modules")):
                 if isinstance(table, dict) and node.attr in table:
                     return table[node.attr]
+        for kind in type(owner).__mro__ if owner is not MISSING and not inspect.ismodule(owner) else ():
+            if node.attr in vars(kind):
+                held = vars(kind)[node.attr]
+                return MISSING if hasattr(type(held), "__get__") else held       # a property would run code
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         owner = value_of(node.value, frame)
         if type(owner) in (list, tuple, dict):
@@ -122,6 +130,11 @@ def value_of(node: ast.AST | None, frame: FrameType) -> Any:
     elif isinstance(node, ast.Constant):
         return node.value
     return MISSING
+
+
+def last_line(code: CodeType) -> int:
+    """The last line of a function."""
+    return max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
 
 
 def statements(file: str) -> tuple[ast.stmt, ...]:
@@ -148,6 +161,12 @@ def assignment_before(name: str, code: CodeType, line: int) -> ast.stmt | None:
         if any(isinstance(part, ast.Name) and part.id == name for target in targets for part in ast.walk(target)):
             best = node
     return best
+
+
+def gave_it_surely(code: CodeType, made: ast.stmt, line: int) -> bool:
+    """Whether a statement ran before a line: no branch lies around the one that does not lie around the other."""
+    branches = block_around(code, made.lineno, (ast.If, ast.Try, ast.Match))
+    return all(node.lineno <= line <= (node.end_lineno or node.lineno) for node in branches)
 
 
 def block_around(code: CodeType, line: int, kinds: tuple[type, ...]) -> list[ast.stmt]:

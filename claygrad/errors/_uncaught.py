@@ -12,7 +12,7 @@ import importlib
 import sys
 from typing import Any
 
-from claygrad.errors._frames import is_library, is_ours, raised_by_us, without_our_frames
+from claygrad.errors._frames import has_frames_of_users, is_library, is_ours, raised_by_us, without_our_frames
 from claygrad.errors._message import message_of
 from claygrad.errors._python import python_hint
 
@@ -43,6 +43,8 @@ def note(error: BaseException) -> None:
     while at is not None and id(at) not in seen and len(seen) < 8:
         seen.add(id(at))
         _note(at)
+        if has_frames_of_users(at):
+            without_our_frames(at)
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
 
 

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, signature_of
-from claygrad.errors._frames import is_library
-from claygrad.errors._source import MISSING, Line, short, value_of
+from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._source import MISSING, Line, assignment_before, gave_it_surely, short, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
+    from types import FrameType, TracebackType
+
+    from claygrad.errors._values import Operand
 
     Hint = Callable[[re.Match[str], "Context"], "str | None"]
 
 _HINTS: list[tuple[re.Pattern[str], Hint]] = []
-_SUBJECTS = ("layers", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls", "general")
+_SUBJECTS = ("layers", "elements", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls", "general")
 
 
 class Context:
@@ -31,6 +33,22 @@ class Context:
         self.line, self.frame, self.names, self.own = line, frame, names, own
         self.lines: list[str] = []               # what a hint wants said besides
         self.library = ""                        # that called claygrad for the user's line: numpy
+        self.seen: list[Operand] = []            # the tensors that the line gives to the call
+        self.trace: TracebackType | None = None
+
+    def inside(self, function: str, name: str) -> list[Any]:
+        """The values of a name in the calls of a function of claygrad's that the error came through, outermost first."""
+        trace, found = self.trace, []
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if is_ours(code) and code.co_name == function and name in trace.tb_frame.f_locals:
+                found.append(trace.tb_frame.f_locals[name])
+            trace = trace.tb_next
+        return found
+
+    def operands(self) -> list[tuple[str, Any]]:
+        """The tensors of the call by the names of the line, or of the call inside where the line shows none."""
+        return [(one.name, one.tensor) for one in self.seen] or self.call.operands(self.names if self.layer is None else None)
 
     @property
     def module(self) -> Any:
@@ -67,6 +85,13 @@ class Context:
         line = Line(*origin)
         same = line.file == self.line.file and line.number == self.line.number
         return "" if same else f", made at {line.text}"
+
+    def given_at(self, name: str) -> str:
+        """`, given at FILE:LINE ...`: the line of this function that gave a name its value, for what has no origin."""
+        made = assignment_before(name, self.line.code, self.line.number) if name.isidentifier() else None
+        if made is None or not gave_it_surely(self.line.code, made, self.line.number):
+            return ""
+        return f", given at {Line.at(self.line.code, made.lineno)}"
 
     def tensor(self) -> Any:
         """The first tensor of the call, or None."""

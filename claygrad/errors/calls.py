@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from claygrad.errors._calls import near_parameter, parameters_in, signature_of
+from claygrad.errors._source import short, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -14,6 +15,30 @@ def _shown(context: Context) -> str:
     if context.call.kind not in ("operation", "function"):
         called = None if context.module is None else type(context.module)
     return "" if called is None else signature_of(called)
+
+
+_KINDS = {
+    "Generator": "torch.Generator().manual_seed({0})", "dtype": "torch.float32", "device": 'torch.device("cpu")',
+    "Tensor": "torch.tensor({0})", "bool": "bool({0})", "int": "int({0})", "float": "float({0})",
+}
+
+
+@hint(r"received an invalid combination of arguments - got (\(.*?\w+=.*?\)), but")
+def keyword_of_another_kind(match: re.Match[str], context: Context) -> str | None:
+    """`randn(2, generator=42)`: the keyword whose value is of no kind that a form lists for it."""
+    node = context.line.expression
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        came = re.search(rf"(?<!\w){word.arg}=([\w.]+)", match[1])
+        wanted = re.findall(rf"([\w.]+(?: of \w+)?) {word.arg}\b", context.head.partition("one of:")[2])
+        kinds = list(dict.fromkeys(kind.rpartition(".")[2] for kind in wanted))
+        if came is None or not kinds or came[1].rpartition(".")[2] in (*kinds, "NoneType"):
+            continue
+        value = value_of(word.value, context.frame)
+        shown = short(word.value) or "value"
+        way = _KINDS.get(kinds[0], "").format(shown)
+        named = f", {shown} = {value!r:.40}" if type(value) in (int, float, str, bool) and shown != repr(value) else ""
+        return f"{word.arg}= takes a {' or '.join(kinds)}, and {came[1]} came{named}" + (f": {word.arg}={way}" if way else "")
+    return None
 
 
 @hint(r"got an unexpected keyword argument '(\w+)'|"
@@ -35,6 +60,14 @@ def array_for_tensor(match: re.Match[str], _: Context) -> str | None:
 
 @hint(r"argument '(\w+)'.* must be Tensor, not tuple")
 def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    held = value_of(node.func, context.frame) if isinstance(node, ast.Call) else None
+    layers = list(held) if type(held).__name__ == "Sequential" else []
+    at = next((i for i, one in enumerate(layers) if one is context.module), 0)
+    if at:
+        name, kind = short(node.func) or "model", type(layers[at - 1]).__name__   # type: ignore[union-attr]
+        return (f"{name}[{at - 1}], {kind}, returned a tuple, (output, hidden), which nn.Sequential passes on as it is: "
+                f"call {kind} outside of it, output, hidden = rnn(x), or put a module between that returns x[0]")
     return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, "
             "hidden = rnn(x), "
             "or take [0]")

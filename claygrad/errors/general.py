@@ -51,7 +51,7 @@ def _named(context: Context) -> str:
 
 
 def _shapes(context: Context) -> str:
-    named = context.call.operands(context.names if context.layer is None else None)
+    named = context.operands()
     return ", ".join(f"{name} {shape_text(shape_of(x))}" for name, x in named[:4])
 
 
@@ -210,7 +210,7 @@ def equal_dimensions(_: re.Match[str], context: Context) -> str | None:
 def other_dtype(match: re.Match[str], context: Context) -> str | None:
     head = context.head
     dtypes = ", ".join(
-        f"{name} {x.dtype}" for name, x in context.call.operands(context.names if context.layer is None else None)[:4]
+        f"{name} {x.dtype}" for name, x in context.operands()[:4]
     )
     here = f" (here {dtypes})" if dtypes else ""
     if not dtypes and re.search(r"got (?:str|float|int|list|tuple|NoneType|bool)\b", head):

@@ -30,13 +30,18 @@ say(r"Mismatch in shape: grad_output\[\d+\] has a shape of \S+?\((\[.*?\])\) and
 say(r"[Oo]nly Tensors of floating point", "give it a floating dtype: write 1.0 instead of 1, pass "
                                           "dtype=torch.float32, or call "
     ".float() first")
-say(r"Can't call numpy\(\) on Tensor that requires grad", "call .detach().numpy(): gradients do not flow through NumPy")
 say(r"Only Tensors created explicitly by the user", "copy it with .detach().clone(), or .clone() to keep its gradient")
 say(r"you can only change requires_grad flags of leaf", "it was computed: use .detach() to get it without its "
                                                         "graph, or set "
     "requires_grad on the leaves before computing")
-say(r"can't retain_grad on Tensor that has requires_grad=False|cannot register a hook on a tensor that doesn't require",
-    "call requires_grad_() on it first, or on what it is computed from")
+
+
+@hint(r"can't retain_grad on Tensor that has requires_grad=False|cannot register a hook on a tensor that doesn't require")
+def no_graph_for_a_hook(_: re.Match[str], context: Context) -> str | None:
+    told = cut_lines(context)
+    return told if not told.startswith("nothing it was") else "call requires_grad_() on it first, or on what it is computed from"
+
+
 say(r"leaf variable has been moved into the graph interior", "clone() the leaf before changing it in place")
 say(r"derivative for .* is not implemented", "detach() its input if no gradient is needed there, or write the step "
                                              "with other "

@@ -8,7 +8,7 @@ import re
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import near_parameter, shape_of, signature_of
-from claygrad.errors._source import short, value_of
+from claygrad.errors._source import Line, short, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -54,6 +54,16 @@ def states_of_lstm(_: re.Match[str], context: Context) -> str | None:
     return "an LSTM has two states: give it the tuple (h0, c0), or none for zeros"
 
 
+@hint(r"For batched 3-D input, hx and cx should also be|For unbatched 2-D input, hx and cx should also be")
+def one_state_for_two(_: re.Match[str], context: Context) -> str | None:
+    tensors = [one for one in context.seen if one.word in ("hx", "argument 2")]
+    if type(context.module).__name__ != "LSTM" or len(tensors) != 1:
+        return None
+    name = tensors[0].name
+    return (f"an LSTM has two states, and {name} is one tensor: give it the pair, ({name}, c0), where c0 is "
+            f"torch.zeros_like({name}), or none for zeros")
+
+
 @hint(r"mat1 and mat2 shapes cannot be multiplied|size mismatch")
 def widths_of_attention(_: re.Match[str], context: Context) -> str | None:
     if _layer(context) != "MultiheadAttention":
@@ -81,7 +91,9 @@ def padding_mask(match: re.Match[str], context: Context) -> str | None:
             f"key_padding_mask= "
             "(src_key_padding_mask= of an encoder layer)"
         )
-    return f"the attention mask says who sees whom, (length, source length) = ({length}, {source}){more}"
+    name = next((one.name for one in context.seen if shape_of(one.tensor) == (rows, columns)), "the mask")
+    return (f"the attention mask says who sees whom, (length, source length) = ({length}, {source}){more}; make {name} "
+            f"of these sizes from the input, or take its part, {name}[:{length}, :{source}], where it is larger")
 
 
 say(
@@ -135,6 +147,11 @@ def no_module(match: re.Match[str], context: Context) -> str | None:
 @hint(r'is missing the required "forward" function')
 def containers(_: re.Match[str], context: Context) -> str | None:
     name = _layer(context)
+    near = [one for one in difflib.get_close_matches("forward", vars(type(context.module)), 1, 0.7) if one != "forward"]
+    if near:
+        code = getattr(vars(type(context.module))[near[0]], "__code__", None)
+        where = "" if code is None else f", at {Line.at(code, code.co_firstlineno).rstrip(':')}"
+        return f"{name} has {near[0]}{where}: did you mean forward?"
     if name not in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
         return None
     return (
@@ -171,6 +188,15 @@ def called_by_claygrad(match: re.Match[str], context: Context) -> str | None:
     """Functions of the user's that claygrad calls: hooks, forward of a Function."""
     name = match[1].rpartition(".")[2]
     apply = context.call.name == "apply" or ".apply(" in context.line.source
+    owner = context.line.expression
+    function = value_of(owner.func.value, context.frame) if apply and isinstance(owner, ast.Call) and isinstance(
+        owner.func, ast.Attribute) else None
+    held = vars(function).get(name) if isinstance(function, type) else None
+    if apply and isinstance(held, staticmethod):
+        code = held.__func__.__code__
+        takes = ", ".join(code.co_varnames[:code.co_argcount])
+        return (f"{name} is called with ctx first: here it is {name}({takes}), at {Line.at(code, code.co_firstlineno + 1).rstrip(':')}; "
+                f"write {name}(ctx, {takes}), or define setup_context(ctx, inputs, output) too")
     if apply and name in ("forward", "backward"):
         return (
             "forward and backward of a Function are static: put @staticmethod above each, with ctx as the first "
@@ -190,6 +216,10 @@ def called_by_claygrad(match: re.Match[str], context: Context) -> str | None:
             f"full backward hook of a module takes def {name}(module, grad_input, grad_output)"
         )
     if context.module is not None and name != "forward" and not name.startswith("__"):
+        hooks = [*context.module._forward_hooks.values(), *context.module._forward_pre_hooks.values()]
+        code = next((one.__code__ for one in hooks if getattr(one, "__name__", "") == name and hasattr(one, "__code__")), None)
+        if code is not None:
+            context.lines.append(f"the hook is at {Line.at(code, code.co_firstlineno).rstrip(':')}")
         return (
             f"{name} is called with what its kind of hook gets: a forward hook takes (module, args, output), a "
             f"forward pre-hook "
@@ -400,10 +430,6 @@ say(
     r"For (un)?batched .*-D input, hx( and cx)? should also be|hx.*should also be",
     "the hidden state has a batch dimension where the input has one: (layers * directions, batch, hidden_size)",
 )
-say(
-    r"Length of all samples has to be greater than 0",
-    "every sequence needs at least 1 step: leave the empty ones out, or give them one step of padding",
-)
 say(r"Expected `?len\(lengths\)`? to be equal", "give one length for each sequence of the batch")
 
 
@@ -546,12 +572,6 @@ say(
     "input of one dimension needs offsets=, where each bag begins: torch.tensor([0]); input (bags, length) needs none",
 )
 say(r"padding='same' is not supported for strided", "take stride=1, or give the padding as a number: kernel_size // 2")
-say(
-    r"should contain a single element|return a scalar",
-    "reduce what the function returns to one number: .sum() or "
-    ".mean() (vjp, jacrev and "
-    "jacobian take functions of many)",
-)
 say(r"requires_grad must be a bool", "write True or False, without quotes")
 say(
     r"unsupported operand type\(s\) for (.+): 'Tensor' and '(list|tuple)'|unsupported operand type\(s\) for (.+): "

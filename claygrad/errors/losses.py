@@ -6,6 +6,7 @@ from typing import Any
 
 from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._ways import Context, hint, say
+from claygrad.errors.elements import element
 
 _TARGETS = ("cross_entropy takes scores (batch, classes, ...) and a target of class indices (batch, ...) as int64, "
             "or of "
@@ -65,10 +66,8 @@ def class_out_of_range(match: re.Match[str], context: Context) -> str | None:
         return None
     shape = shape_of(scores)
     classes = shape[1 if len(shape) > 1 else 0]
-    places = [i for i, label in enumerate(target.detach().reshape(-1).tolist()) if label == int(match[1])]
-    text = (f"element {places[0]} of the target is {match[1]}, and the scores have {classes} classes: labels go "
-            "from 0 to "
-            f"{classes - 1}") if places else f"labels go from 0 to {classes - 1}"
+    found = element(context.name(1, "target"), target, lambda x: x == int(match[1]))
+    text = f"{f'{found}, and ' * bool(found)}the scores have {classes} classes: labels go from 0 to {classes - 1}"
     low = int(target.detach().min())
     if int(match[1]) == classes and low >= 1:
         return f"{text}; these start at 1, so take target - 1"
@@ -98,18 +97,6 @@ say(r"only batches of spatial targets supported|\dD target tensor expects \dD in
     _TARGETS)
 say(r"weight tensor should be defined either for all|weight tensor should be defined", "weight has one number for "
     "every class")
-
-
-@hint(r"all elements of (input|target) should be between 0 and 1")
-def not_probabilities(match: re.Match[str], context: Context) -> str | None:
-    tensor = context.tensor()
-    if match[1] == "input" and tensor is not None and bool(tensor.detach().isnan().any()):
-        return ("the input holds NaN, so it was spoilt before: with claygrad.debug.trace_nans() around the program "
-                "stops at the operation that made the first one")
-    if match[1] == "input":
-        return ("binary_cross_entropy takes probabilities: give it torch.sigmoid(input), or use "
-                "binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss), which takes scores")
-    return "targets of binary_cross_entropy lie between 0 and 1: scale or clamp them"
 
 
 @hint(r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input "

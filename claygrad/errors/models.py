@@ -110,10 +110,6 @@ say(r"parameter group didn't specify a value of required optimization parameter 
 say(r"[Ii]nvalid (learning rate|momentum|weight_decay|epsilon|beta|alpha|rho|lr_decay)[\w ]*: (\S+)",
     "{1} (lr, momentum, betas ...) "
     "must lie in its range: 0 or more; betas below 1")
-say(r"some parameters appear in more than one parameter group", "name each parameter in one group")
-say(r"loaded state dict .*parameter group|loaded state dict has a different number", "load it into an optimizer of "
-    "the same groups and "
-    "parameters as the one that was saved")
 
 
 @hint(r"Error\(s\) in loading state_dict for (\w+)")
@@ -158,10 +154,7 @@ say(r"missing 1 required positional argument: 'closure'", "LBFGS calls the model
     "calls backward() and returns the loss")
 say(r"Fan in and fan out can not be computed", "it takes weights of two dimensions or more; for a bias use "
                                                "nn.init.zeros_")
-say(r"must be divisible by groups", "take groups that divide in_channels and out_channels")
-say(r"Padding_idx must be within", "padding_idx is one of the indices: 0 to num_embeddings - 1")
 say(r"`lengths` array must be sorted|enforce_sorted", "pass enforce_sorted=False")
-say(r"Size mismatch between tensors", "all tensors of a TensorDataset have one length")
 
 
 @hint(r"has no attribute `(\w+)`")
@@ -205,7 +198,6 @@ say(r"num_samples should be a positive integer", "it is 1 or more; a DataLoader 
 say(r"batch_size\b|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
     "batch_sampler replaces "
     "batch_size, shuffle, sampler and drop_last")
-say(r"Sum of input lengths does not equal", "the lengths must add up to len(dataset), or be fractions that add up to 1")
 
 
 @hint(r"__init__\(\) got an unexpected keyword argument '(\w+)'")

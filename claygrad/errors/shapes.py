@@ -37,7 +37,7 @@ def _widened(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) -> 
 @hint(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
 def broadcasting(match: re.Match[str], context: Context) -> str | None:
     rule = "shapes are compared from the last dimension, and each pair of sizes must be equal or 1"
-    named = context.call.operands(context.names if context.layer is None else None)
+    named = context.operands()
     if len(named) < 2:
         return rule
     pairs = [(one, other) for i, one in enumerate(named) for other in named[i + 1:] if _disagree(one[1], other[1])]
@@ -198,6 +198,9 @@ def sizes(match: re.Match[str], context: Context) -> str | None:
     if tensor is not None and total and numel % total == 0 and len(shape_of(tensor)) > 1:
         return (f"the input has {numel} elements, {numel // total} times {total}: view(-1, "
                 f"{', '.join(map(str, wanted))}) keeps them all")
+    if total and not any(n > 0 and numel % (total // n) == 0 for n in wanted):
+        return (f"the input has {numel} elements and the shape {total}, and no single size would mend it: look which "
+                "sizes of the input these are to divide, and cut or pad the input to a multiple")
     return (f"the input has {numel} elements and the shape {total}: correct a size, or write -1 for the one that is "
             "to be computed")
 

@@ -64,13 +64,6 @@ say(
     "keep the parameters in float32, and let autocast choose half where it helps: no model.half() with a GradScaler",
 )
 say(
-    r"The total norm of order .* is non-finite",
-    "look for the first operation that made it: with "
-    "torch.debug.trace_nans(); a log, a "
-    "division or a square root near 0 is usual, clamp its input; error_if_nonfinite=False scales the gradients all "
-    "the same",
-)
-say(
     r"assigned grad expected to be a Tensor or None but got grad of type (\w+)",
     "make a tensor of it: torch.tensor(grad), of the shape and dtype of the parameter; or None",
 )
@@ -162,7 +155,7 @@ say(
     "fewer num_workers or a smaller batch_size; num_workers=0 shows an error of the dataset itself",
 )
 say(
-    r"stack expects each tensor to be equal size.*|Trying to resize storage that is not resizable",
+    r"Trying to resize storage that is not resizable",
     "samples of a batch must have one shape: pad them, or give the DataLoader a collate_fn (nn.utils.rnn.pad_sequence)",
 )
 say(r"sampler option is mutually exclusive with shuffle", "leave shuffle=True away: the sampler says the order")

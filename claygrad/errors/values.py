@@ -96,31 +96,6 @@ say(r"value cannot be converted to type|out of bounds for (?!dimension)|without 
     "the number does not fit into the dtype: take a larger one")
 
 
-@hint(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
-def index(match: re.Match[str], _: Context) -> str | None:
-    size = int(match[3])
-    if not size:
-        return "there is nothing to index: its size is 0"
-    return (f"indices of dimension {match[2]} go from -{size} to {size - 1}, that is 0 to {size - 1} from the front; "
-            f"{match[1]} came")
-
-
-@hint(r"index out of range in self")
-def row(_: re.Match[str], context: Context) -> str | None:
-    indices, table = context.argument("input"), context.argument("weight")
-    if not isinstance(indices, Tensor) or not isinstance(table, Tensor):
-        tensors = sorted(context.call.tensors, key=lambda x: x.dtype.is_floating_point)
-        if len(tensors) < 2:
-            return None
-        indices, table = tensors[0], tensors[1]
-    size = shape_of(table)[0]
-    wrong = [i for i in indices.detach().reshape(-1).tolist() if not 0 <= i < size]
-    given = f"{wrong[0]} came" if wrong else "one of these is not"
-    return (f"indices go from 0 to {size - 1}, since num_embeddings is {size}: {given}; make the table larger, or "
-            "mend the "
-            "indices (a vocabulary counted from 1, or unknown words)")
-
-
 @hint(r"selected (?:index|number) k out of range")
 def too_large_k(_: re.Match[str], context: Context) -> str | None:
     tensor, k, dim = context.tensor(), context.argument("k"), context.argument("dim")
@@ -189,24 +164,14 @@ def tensors_for_numbers(_: re.Match[str], context: Context) -> str | None:
 say(r"cannot be converted to Scalar|only one element tensors can be converted", "take one element, x[i].item(), or "
     "reduce it first: "
     "x.sum().item(), x.mean().item(); tolist() gives all")
-say(r"Boolean value of Tensor with more than one value is ambiguous", "say which is meant: (x > 0).any() or (x > "
-    "0).all(); & and | "
-    "instead of `and` and `or`, torch.where instead of an if for each element")
 say(r"Boolean value of Tensor with no values is ambiguous", "ask for x.numel() == 0, or for `x is None`")
 say(r"only integer tensors of a single element can be converted to an index", "use .item() on one integer, or "
     ".long() first")
-say(r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)", "rows must have one length: pad them, or keep "
-    "a list of tensors "
-    "(nn.utils.rnn.pad_sequence)")
 say(r"too many dimensions 'str'|new\(\): invalid data type 'str'", "strings are no numbers: map them to indices first")
 say(r"could not determine the shape of object type|[Cc]ould not infer dtype of", "a tensor is made of numbers, "
     "lists of them, or a "
     "NumPy array of numbers")
-say(r"can't convert np\.ndarray of type numpy\.object_", "the array holds objects: give it a number dtype with "
-                                                         ".astype(float), which "
-    "needs rows of one length")
 say(r"can't convert np\.ndarray of type", "cast the array first: .astype(np.float32) or .astype(np.int64)")
-say(r"negative strides? .*not|strides in the given numpy array is negative", "copy the array first: a[::-1].copy()")
 say(r"expected np\.ndarray", "from_numpy takes NumPy arrays: use torch.tensor(...) for lists and numbers")
 say(r"can only concatenate str", 'make text of the tensor: f"loss {{loss.item():.4f}}", or str(loss.item())')
 say(r"can only concatenate (list|tuple)", "a {1} and a tensor do not join: torch.tensor(list) + x adds numbers, list "
@@ -223,8 +188,6 @@ say(r"can't convert (\w+) device type tensor to numpy", "call .cpu() first")
 say(r"cannot perform reduction|Expected reduction dim|have no identity|does not have an identity", "the dimension "
     "is empty: look at "
     "how the tensor came to have no elements")
-say(r"Class values must be (smaller than num_classes|non-negative)", "classes go from 0 to num_classes - 1: give a "
-    "larger num_classes, or mend the labels (-1 and such for unknown ones: leave those rows out, or add 1)")
 say(r"from 0 to|must be non-negative|[Ee]xpected .* >= 0|negative dimension|Trying to create tensor with negative "
     r"dimension",
     "sizes are 0 or more")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import DTYPES, default_dtype
+from claygrad.core.decorated import decorated
 from claygrad.core.sparse_tensor import Parts, parts
 from claygrad.ops import _formats
 from claygrad.ops._geometry import sizes, text
@@ -68,13 +69,7 @@ class check_sparse_tensor_invariants:
         check_sparse_tensor_invariants._enabled = self._before.pop()
 
     def __call__(self, function: Any) -> Any:
-        import functools
-
-        @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            with type(self)(self.state):
-                return function(*args, **kwargs)
-        return checked
+        return decorated(function, lambda: type(self)(self.state))
 
 
 def _looked_through(check_invariants: bool | None) -> bool:

@@ -173,7 +173,7 @@ mistake("the inverse of a singular matrix", r"pinv|lstsq", """
 torch.linalg.inv(torch.zeros(2, 2))  # <-
 """)
 
-mistake("cholesky of what is not positive", r"eye", """
+mistake("cholesky of what is not positive", r"smallest eigenvalue of .* is -1, the largest 3: it is no covariance", """
 torch.linalg.cholesky(torch.tensor([[1.0, 2.0], [2.0, 1.0]]))  # <-
 """)
 

@@ -12,7 +12,7 @@ def mistake(name: str, says: str, program: str) -> None:
     MISTAKES[name] = (re.escape(says), program.lstrip("\n"))
 
 
-mistake("train mse col float64", "float32: cast the input with .float(), or the layer with .to(input.dtype)", """
+mistake("train mse col float64", "float32: cast the input with .float(), or the layer with .to(x.dtype)", """
 import numpy as np
 data = np.random.rand(32, 4)
 target = np.random.rand(32, 1)
@@ -37,7 +37,7 @@ class Tagger(nn.Module):
 Tagger()(torch.randn(8, 7, 10))
 """)
 
-mistake("lstm tuple output", "x is a tuple: recurrent layers return (output, hidden), so write out, hidden =", """
+mistake("lstm tuple output", "net[0], LSTM, returned a tuple, (output, hidden), which nn.Sequential passes on as it is", """
 net = nn.Sequential(nn.LSTM(10, 16, batch_first=True), nn.Linear(16, 2))
 x = torch.randn(4, 5, 10)
 logits = net(x)  # <-
@@ -365,7 +365,7 @@ y = torch.tensor([1, 2, 3, 3])
 loss = F.cross_entropy(logits, y)  # <-
 """)
 
-mistake("bce no sigmoid", "probabilities: give it torch.sigmoid(input), or use", """
+mistake("bce no sigmoid", "probabilities: give it torch.sigmoid(p), or use", """
 p = nn.Linear(4, 1)(torch.randn(8, 4) * 10)
 loss = F.binary_cross_entropy(p, torch.ones(8, 1))  # <-
 """)
@@ -392,7 +392,7 @@ up = torch.randn(1, 64, 56, 56)
 merged = torch.cat([up, skip], dim=1)  # <-
 """)
 
-mistake("stack unequal", "batch must have one shape: pad them, or give the DataLoader a collate_fn", """
+mistake("stack unequal", "pad them to one length (nn.utils.rnn.pad_sequence), or join them", """
 rows = [torch.randn(3), torch.randn(4)]
 batch = torch.stack(rows)  # <-
 """)

@@ -48,7 +48,7 @@ img = torch.rand(224, 224, 3)
 out = nn.Conv2d(3, 8, 3)(img.unsqueeze(0))  # <-
 """)
 
-mistake("uint8 image", "float32: cast the input with .float(), or the layer with .to(input.dtype)", """
+mistake("uint8 image", "float32: cast the input with .float(), or the layer with .to(img.dtype)", """
 img = torch.randint(0, 255, (1, 3, 8, 8), dtype=torch.uint8)
 out = nn.Conv2d(3, 8, 3)(img)  # <-
 """)
@@ -60,7 +60,7 @@ class Net(nn.Module):
 net = Net()
 """)
 
-mistake("forward typo", "define def forward(self, ...) in the class (the name and the indentation must", """
+mistake("forward typo", "did you mean forward?", """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()

@@ -171,7 +171,7 @@ mask = torch.ones(2, 5, dtype=torch.bool)
 scores = scores.masked_fill(mask, -1e9)  # <-
 """)
 
-mistake("heads view", "the input has 2000 elements and the shape 1920: correct a size, or write -1 for", """
+mistake("heads view", "the shape 1920, and no single size would mend it: look which sizes of the input", """
 x = torch.randn(2, 10, 100)
 h = x.view(2, 10, 8, 100 // 8)  # <-
 """)
@@ -248,7 +248,7 @@ a = torch.ones(3, 3)
 x = torch.linalg.solve(a, torch.ones(3))  # <-
 """)
 
-mistake("cholesky not pd", "a small multiple of torch.eye(n), or use torch.linalg.lstsq or pinv", """
+mistake("cholesky not pd", "the smallest eigenvalue of a is -1, the largest 3: it is no covariance", """
 a = torch.tensor([[1., 2.], [2., 1.]])
 L = torch.linalg.cholesky(a)  # <-
 """)

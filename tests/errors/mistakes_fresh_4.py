@@ -21,7 +21,7 @@ g_loss = -D(fake).mean()
 g_loss.backward()  # <-
 """)
 
-mistake("bptt hidden kept", "graph: cut it with h = h.detach() between steps, or pass retain_graph=True to", """
+mistake("bptt hidden kept", "graph: cut it with state = tuple(x.detach() for x in state) between steps, or pass", """
 rnn = nn.LSTM(3, 4)
 opt = torch.optim.SGD(rnn.parameters(), lr=0.1)
 state = None

@@ -92,7 +92,7 @@ out = torch.randn(3, 4); y = torch.tensor([0, -1, 2])
 loss = F.cross_entropy(out, y)  # <-
 """)
 
-mistake("ce 2d column", "a column, (8, 1); target.squeeze(1) makes class indices of it", """
+mistake("ce 2d column", "a column, (8, 1); y.squeeze(1) makes class indices of it", """
 out = torch.randn(8, 3); y = torch.randint(0, 3, (8, 1))
 loss = F.cross_entropy(out, y)  # <-
 """)
@@ -177,7 +177,7 @@ x = torch.randn(5, 2); i = torch.tensor([0, 7])
 y = x[i]  # <-
 """)
 
-mistake("assign shape", "only dimensions of size 1 expand: unsqueeze() where the new one belongs, or", """
+mistake("assign shape", "x[:, 0] is (4), and torch.ones(3) is (3): both sides must have one shape", """
 x = torch.zeros(4, 3)
 x[:, 0] = torch.ones(3)  # <-
 """)

@@ -171,7 +171,7 @@ x.register_hook(None)
 (x * 2).sum().backward()  # <-
 """)
 
-mistake("fn forward no ctx", "backward of a Function are static: put @staticmethod above each, with ctx as", """
+mistake("fn forward no ctx", "write forward(ctx, x), or define setup_context(ctx, inputs, output) too", """
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(x):

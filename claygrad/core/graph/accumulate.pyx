@@ -22,13 +22,19 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
 
 
+cdef object _kinds = None
+
+
 cdef int look_for_nan(Node node, list grads, list out) except -1:
     cdef int i
     if not anomaly_checks_nan():
         return 0
-    from claygrad.core.graph.finite import kinds         # loaded after this module
+    global _kinds
+    if _kinds is None:
+        from claygrad.core.graph.finite import kinds         # loaded after this module
+        _kinds = kinds
     for i, g in enumerate(out):
-        if g is not None and "nan" in kinds(g):
+        if g is not None and "nan" in _kinds(g):
             tell_forward(node)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."
                                + where_text("the forward ran", node.code, node.lasti) + around(node, grads))

@@ -47,7 +47,8 @@ cdef class Run:
     cdef list observe(self, Node node, list grads)
     cdef int observe_leaf(self, Node node, Tensor g) except -1
     cdef void free(self, Node node)
-    cdef int execute_default(self, Node node, PyObject* owned, unsigned long long skip) except -1
+    cdef int observe_default(self, Node node, Tensor g, unsigned long long skip, PyObject** out) except -1
+    cdef int execute_default(self, Node node, PyObject* owned, unsigned long long skip, bint observed) except -1
     cdef bint leads_on(self, Node node)
     cdef unsigned long long skips(self, Node node)
     cdef int pass_on(self, int64_t t, Node node, list out) except -1

@@ -196,6 +196,7 @@ cdef class Run:
         cdef Node node = <Node>self.tasks[t].node
         cdef PyObject* owned = self.tasks[t].grad
         cdef bint came = True
+        cdef int flags = anomaly()
         cdef Tensor g
         if owned == NULL:
             if not node.always and not heard(node):     # no gradient: the next nodes wait for one fewer
@@ -206,13 +207,16 @@ cdef class Run:
             owned = <PyObject*>absent
             came = False
         self.tasks[t].grad = NULL
-        if came and node.hooks is None and node.n_outputs == 1 and not anomaly() and (self.captures is None or t not in self.captures):
+        if (came and node.hooks is None and node.n_outputs == 1 and not flags & ANOMALY
+                and (self.captures is None or t not in self.captures)):
             if node.op is not None:
                 if (<Op>node.op).joint is None and (<Op>node.op).list_at < 0:
-                    return self.execute_default(node, owned, 0 if self.captures is None else self.skips(node))
+                    return self.execute_default(node, owned, 0 if self.captures is None else self.skips(node), flags != 0 and wanted())
             elif self.accumulate and type(node) is AccumulateGrad and not leaf_of(node).hooks:
                 g = <Tensor>owned
                 Py_DECREF(<object>owned)
+                if flags and wanted():
+                    return self.observe_leaf(node, g)
                 return add_to_leaf(<AccumulateGrad>node, g, self.create_graph)
         return self.execute_any(t, node, owned)
 
@@ -312,15 +316,43 @@ cdef class Run:
             node.free_saved()
             node.freed = True
 
-    cdef int execute_default(self, Node node, PyObject* owned, unsigned long long skip) except -1:
-        """The common case of execute: one output, a rule per input, no hooks or observers."""
+    cdef int observe_default(self, Node node, Tensor g, unsigned long long skip, PyObject** out) except -1:
+        """call_rules_into with observers. The caller holds g as well, so no rule overwrites what they look at."""
+        cdef PyObject* given = <PyObject*>g
+        cdef Event event
+        cdef list results
+        cdef int i
+        event.kind, event.what, event.args, event.n = BACKWARD, <PyObject*>node, &given, 1
+        begin(&event)
+        try:
+            call_rules_into(node, g, self.create_graph, skip, out)
+        except:
+            finish(&event, NULL)
+            raise
+        results = [None if out[i] == NULL else <object>out[i] for i in range(node.n_edges)]
+        try:
+            finish(&event, <PyObject*>results)
+        except:
+            for i in range(node.n_edges):
+                Py_XDECREF(out[i])
+            raise
+        return 0
+
+    cdef int execute_default(self, Node node, PyObject* owned, unsigned long long skip, bint observed) except -1:
+        """The common case of execute: one output, a rule per input, no hooks."""
         cdef PyObject* out[16]
         cdef int i, n = node.n_edges
         cdef Node following
         cdef int64_t k
         cdef Tensor g = <Tensor>owned
-        Py_DECREF(<object>owned)
-        call_rules_into(node, g, self.create_graph, skip, out)
+        if observed:
+            try:
+                self.observe_default(node, g, skip, out)
+            finally:
+                Py_DECREF(<object>owned)
+        else:
+            Py_DECREF(<object>owned)
+            call_rules_into(node, g, self.create_graph, skip, out)
         g = None
         if not self.retain and node.holds:
             node.freed_code = self.code

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 
+from claygrad.core.graph.anomaly import written_out
 from claygrad.core.graph.handles import InputMetadata, RemovableHandle
 from claygrad.core.data.size import Size
 from claygrad.core.data.device cimport device
@@ -295,6 +296,7 @@ cdef class Node:
     def metadata(self):
         if self.notes is None:
             self.notes = {}
+        written_out(self.notes)
         return self.notes
 
     @property

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from claygrad.core.decorated import decorated
+
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     """A function inside a context: `ctx` makes a new one for each call. Generators are in it whenever they run."""
@@ -23,19 +25,14 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isgeneratorfunction(func):
         return _wrap_generator(factory, func)
 
-    @functools.wraps(func)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        with factory():
-            return func(*args, **kwargs)
-
-    return decorated
+    return decorated(func, factory)
 
 
 def _wrap_generator(ctx_factory: Callable[[], Any], func: Callable[..., Any]) -> Callable[..., Any]:
     """A generator function whose generators run in the context, and wait outside of it."""
 
     @functools.wraps(func)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def resumed(*args: Any, **kwargs: Any) -> Any:
         made = func(*args, **kwargs)
         send, value = made.send, None
         try:
@@ -54,7 +51,7 @@ def _wrap_generator(ctx_factory: Callable[[], Any], func: Callable[..., Any]) ->
         except StopIteration as done:
             return done.value
 
-    return decorated
+    return resumed
 
 
 class _DecoratorContextManager:
