@@ -256,7 +256,7 @@ build/sources.txt: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 build/wheel.stamp: .venv/.build build/sources.txt $(SOURCES) meson.build meson.options pyproject.toml README.md LICENSE $(wildcard LICENSES/*) tools/not_shipped.py
-	rm -rf build/wheel
+	@rm -rf build/wheel && touch $@.begun      # what is edited while it is built is built the next time
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel $(PIP_FLAGS) . --no-build-isolation --no-deps \
 	  --wheel-dir build/wheel --config-settings build-dir=build/meson
-	@touch $@
+	@mv $@.begun $@
