@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def decorated(function: F, context: Callable[[], AbstractContextManager[Any]]) -> F:
-    """A function that runs in a new context at every call. It leaves no frame in tracebacks: the mistake is elsewhere."""
+    """A function that runs in a new context at every call. It leaves no frame in tracebacks."""
 
     @wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:

@@ -226,7 +226,8 @@ def _follow_call(context: Context, made: Any, name: str, frame: Any, seen: set[s
     target = made.targets[0] if isinstance(made, ast.Assign) else None
     names = [getattr(part, "id", "") for part in target.elts] if isinstance(target, ast.Tuple) else []
     for end in statements(code.co_filename):
-        if isinstance(end, ast.Return) and end.value is not None and code.co_firstlineno <= end.lineno <= last_line(code):
+        if (isinstance(end, ast.Return) and end.value is not None
+                and code.co_firstlineno <= end.lineno <= last_line(code)):
             value = end.value
             if isinstance(value, ast.Tuple) and len(value.elts) == len(names) and name in names:
                 value = value.elts[names.index(name)]
@@ -313,13 +314,13 @@ def _made_before_the_loop(function: str, context: Context) -> str:
         if (isinstance(node, ast.Assign) and code.co_firstlineno <= node.lineno < loops[-1].lineno
                 and getattr(called, "attr", getattr(called, "id", "")) == function):
             name = ast.unparse(node.targets[0])
-            return (f"{name} was made once, outside the loop, at {Line.at(code, node.lineno)}, and the first backward() "
-                    f"freed its graph: compute {name} inside the loop, or detach() it")
+            return (f"{name} was made once, outside the loop, at {Line.at(code, node.lineno)}, and the first "
+                    f"backward() freed its graph: compute {name} inside the loop, or detach() it")
     return ""
 
 
 def _carried(loop: ast.stmt, frame: FrameType) -> str:
-    """The name of a tensor with a graph that one round of a loop gives to the next: `state`, read before it is given."""
+    """The name of a tensor with a graph that one round of a loop gives to the next: read before it is given."""
     given: dict[str, int] = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Assign):
@@ -343,7 +344,8 @@ def _kept_by(recorded: str) -> str:
     node = parsed(recorded.partition(": ")[2])
     if not isinstance(node, ast.Assign):
         return ""
-    given = {ast.unparse(part) for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Attribute)}
+    given = {ast.unparse(part) for target in node.targets for part in ast.walk(target)
+             if isinstance(part, ast.Attribute)}
     read = [ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Attribute)]
     return next((name for name in read if name in given), "")
 
@@ -359,13 +361,14 @@ def _line_number(text: str, code: CodeType) -> int | None:
 
 
 def roots_of(context: Context) -> tuple[list[str], Any]:
-    """The names in what `x.backward()`, `backward(x)`, `grad(x, ...)` or a hook starts from, and the tensor if named."""
+    """The names in what `x.backward()`, `backward(x)`, `grad(x, ...)` or a hook starts from, and the tensor."""
     node: Any = context.line.expression
     if not isinstance(node, ast.Call):
         return [], None
     func: Any = node.func
     target: Any = func.value if isinstance(func, ast.Attribute) else None
-    if target is None or func.attr not in ("backward", "register_hook", "retain_grad") or short(target) in ("torch.autograd", "autograd"):
+    if target is None or func.attr not in ("backward", "register_hook", "retain_grad") or short(target) in (
+            "torch.autograd", "autograd"):
         target = node.args[0] if node.args else None
     if isinstance(target, (ast.List, ast.Tuple)):
         target = target.elts[0] if target.elts else None

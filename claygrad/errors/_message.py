@@ -115,7 +115,7 @@ class Message:
         self.own = [text for text in self.own if not _said_before(text, said)]
         self.more = [text for text in context.lines if not _said_before(text, said)]
         self._say_where_the_layer_was_made(said)
-        self.call = None
+        self.call = self.outer = None
         if self.layer is not None:
             self.layer = Call("module", None, ())            # what it held is said
 
@@ -143,7 +143,7 @@ class Message:
         if self.layer is None or self.layer.called is None:
             return
         layer = self.layer.called
-        for parameter in layer.parameters(recurse=is_ours_class(type(layer))):      # one of the user's is not made with its parts
+        for parameter in layer.parameters(recurse=is_ours_class(type(layer))):
             origin = facts(parameter)[3]
             if origin is not None and self.line is not None and not is_library(origin[0]):
                 made = Line(*origin)
@@ -178,7 +178,7 @@ class Message:
                 return
             self.path = f"{step}{'.' * bool(self.path and not self.path.startswith('['))}{self.path}"
         self.met = weakref.ref(module)
-        self.outer = call
+        self.outer = call if self.line is None else None         # no tensor lives longer for an error
         node = line_of_frame(frame).expression
         func = getattr(node, "func", None)
         self.root = (short(func) or "") if func is not None and value_of(func, frame) is module else ""
@@ -209,7 +209,8 @@ def _came(x: Any) -> str:
     if isinstance(x, Tensor):
         return shape_text(shape_of(x))
     if isinstance(x, (list, tuple)) and x and all(isinstance(part, Tensor) for part in x):
-        return f"a {type(x).__name__} of {', '.join(shape_text(shape_of(part)) for part in x[:4])}{', ...' * (len(x) > 4)}"
+        shapes = ", ".join(shape_text(shape_of(part)) for part in x[:4])
+        return f"a {type(x).__name__} of {shapes}{', ...' * (len(x) > 4)}"
     return type(x).__name__
 
 

@@ -5,12 +5,13 @@ import ast
 import functools
 import inspect
 import linecache
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.graph.provenance import place_text
+from claygrad.core.graph.provenance import place_text, variables_of
 
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
+    from types import CodeType
 
 MISSING = object()
 
@@ -34,7 +35,8 @@ class Line:
     def source(self) -> str:
         """The line, or the lines that an expression goes over."""
         first, last = self.number, self.span[1] or self.number
-        if last > first and linecache.getline(self.file, first).lstrip().startswith(("for ", "while ", "with ", "async ")):
+        opens = linecache.getline(self.file, first).lstrip().startswith(("for ", "while ", "with ", "async "))
+        if last > first and opens:
             last = first
         lines = [linecache.getline(self.file, number).strip() for number in range(first, last + 1)]
         joined = " ".join(lines)
@@ -58,7 +60,7 @@ class Line:
         lines[-1] = lines[-1][:end]
         lines[0] = lines[0][start:]
         found = parsed(b"".join(lines).decode(errors="replace"))
-        return found.iter if isinstance(found, ast.For) else found       # the loop asks for the next, and its body waits
+        return found.iter if isinstance(found, ast.For) else found   # its body waits
 
 
 def line_of_frame(frame: FrameType) -> Line:
@@ -96,7 +98,8 @@ def short(node: ast.AST, most: int = 40) -> str | None:
 def value_of(node: ast.AST | None, frame: FrameType) -> Any:
     """The value of a name, an attribute of a module, or an element of a list; MISSING for what would run code."""
     if isinstance(node, ast.Name):
-        for names in (frame.f_locals, frame.f_globals):
+        # f_locals of a frame would be a copy that stays with it, and keeps tensors alive
+        for names in (variables_of(frame) if isinstance(frame, FrameType) else frame.f_locals, frame.f_globals):
             if node.id in names:
                 return names[node.id]
     elif isinstance(node, ast.Attribute):

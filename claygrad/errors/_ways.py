@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Hint = Callable[[re.Match[str], "Context"], "str | None"]
 
 _HINTS: list[tuple[re.Pattern[str], Hint]] = []
-_SUBJECTS = ("layers", "elements", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls", "general")
+_SUBJECTS = ("layers", "elements", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls",
+             "general")
 
 
 class Context:
@@ -37,7 +38,7 @@ class Context:
         self.trace: TracebackType | None = None
 
     def inside(self, function: str, name: str) -> list[Any]:
-        """The values of a name in the calls of a function of claygrad's that the error came through, outermost first."""
+        """The values of a name in the calls of a function of claygrad's that the error came through."""
         trace, found = self.trace, []
         while trace is not None:
             code = trace.tb_frame.f_code
@@ -48,7 +49,8 @@ class Context:
 
     def operands(self) -> list[tuple[str, Any]]:
         """The tensors of the call by the names of the line, or of the call inside where the line shows none."""
-        return [(one.name, one.tensor) for one in self.seen] or self.call.operands(self.names if self.layer is None else None)
+        seen = [(one.name, one.tensor) for one in self.seen]
+        return seen or self.call.operands(self.names if self.layer is None else None)
 
     @property
     def module(self) -> Any:

@@ -37,7 +37,8 @@ def keyword_of_another_kind(match: re.Match[str], context: Context) -> str | Non
         shown = short(word.value) or "value"
         way = _KINDS.get(kinds[0], "").format(shown)
         named = f", {shown} = {value!r:.40}" if type(value) in (int, float, str, bool) and shown != repr(value) else ""
-        return f"{word.arg}= takes a {' or '.join(kinds)}, and {came[1]} came{named}" + (f": {word.arg}={way}" if way else "")
+        told = f"{word.arg}= takes a {' or '.join(kinds)}, and {came[1]} came{named}"
+        return f"{told}: {word.arg}={way}" if way else told
     return None
 
 
@@ -66,8 +67,8 @@ def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
     at = next((i for i, one in enumerate(layers) if one is context.module), 0)
     if at:
         name, kind = short(node.func) or "model", type(layers[at - 1]).__name__   # type: ignore[union-attr]
-        return (f"{name}[{at - 1}], {kind}, returned a tuple, (output, hidden), which nn.Sequential passes on as it is: "
-                f"call {kind} outside of it, output, hidden = rnn(x), or put a module between that returns x[0]")
+        return (f"{name}[{at - 1}], {kind}, returned a tuple, (output, hidden), which nn.Sequential passes on as it is"
+                f": call {kind} outside of it, output, hidden = rnn(x), or put a module between that returns x[0]")
     return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, "
             "hidden = rnn(x), "
             "or take [0]")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from claygrad.core import Tensor
+from claygrad.core.graph.provenance import variables_of
 from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._source import MISSING, Line, last_line, short, statements, value_of
 from claygrad.errors._ways import Context, hint
@@ -226,7 +227,8 @@ def _sample(context: Context) -> tuple[str, Any, str] | None:
     if at >= len(column) or at >= len(samples):
         return None
     sample, what, where = samples[at], f"sample {at} of the batch", ""
-    keys = sample.items() if isinstance(sample, dict) else enumerate(sample) if isinstance(sample, (list, tuple)) else ()
+    keys = (sample.items() if isinstance(sample, dict) else enumerate(sample) if isinstance(sample, (list, tuple))
+            else ())
     for key, item in keys:
         if column is not samples and item is column[at]:
             what = f"item {key!r} of sample {at} of the batch"
@@ -256,7 +258,8 @@ def sizes_in_a_batch(_: re.Match[str], context: Context) -> str | None:
         if states and names:
             shapes = [shape_text(shape_of(state[names[-1]])) for state in states[-1]]
             at = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
-            return f"all models must have one shape: {names[-1]} is {shapes[0]} in the first and {shapes[at]} in number {at}"
+            return (f"all models must have one shape: {names[-1]} is {shapes[0]} in the first and {shapes[at]} in "
+                    f"number {at}")
         return None
     what, item, where = found
     first = context.inside("collate", "batch")[-1][0]
@@ -280,8 +283,8 @@ def not_one_number(_: re.Match[str], context: Context) -> str | None:
     return f"{code.co_name} returned {shape_text(shape_of(outputs[-1]))}{where}\n{way}"
 
 
-@hint(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)"
-      r".*Target sizes: \[(.*?)\]\. +Tensor sizes: \[(.*?)\]")
+@hint(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension "
+      r"(\d+).*Target sizes: \[(.*?)\]\. +Tensor sizes: \[(.*?)\]")
 def assigned_sizes(match: re.Match[str], context: Context) -> str | None:
     """`x[:, 1::2] = value`: the two sides of an assignment."""
     node = context.line.expression
@@ -345,14 +348,14 @@ def parameter_in_two_groups(_: re.Match[str], context: Context) -> str | None:
 
 def models_near(context: Context) -> list[tuple[str, Any]]:
     """The modules among the names of the function that failed."""
-    return [(name, x) for name, x in {**context.frame.f_globals, **context.frame.f_locals}.items()
+    return [(name, x) for name, x in {**context.frame.f_globals, **variables_of(context.frame)}.items()
             if hasattr(x, "_modules") and hasattr(x, "named_parameters") and not isinstance(x, type)]
 
 
 @hint(r"The total norm of order .* is non-finite")
 def gradients_not_finite(_: re.Match[str], context: Context) -> str | None:
-    way = ("look for the first operation that made it: with torch.debug.trace_nans(); a log, a division or a square root "
-           "near 0 is usual, clamp its input; error_if_nonfinite=False scales the gradients all the same")
+    way = ("look for the first operation that made it: with torch.debug.trace_nans(); a log, a division or a square "
+           "root near 0 is usual, clamp its input; error_if_nonfinite=False scales the gradients all the same")
     for text, model in models_near(context):
         for name, param in model.named_parameters():
             found = element(f"{text}.{name}.grad", param.grad, lambda x: ~x.isfinite())
@@ -364,7 +367,8 @@ def gradients_not_finite(_: re.Match[str], context: Context) -> str | None:
 @hint(r"Expected attn_mask dtype to be bool or float")
 def dtype_of_a_mask(_: re.Match[str], context: Context) -> str | None:
     name = next((one.name for one in context.seen if one.word == "attn_mask"), "the mask")
-    return f"cast the mask with {name}.bool(), True where a query sees a key, or give it floats that are added to the scores"
+    return (f"cast the mask with {name}.bool(), True where a query sees a key, or give it floats that are added to the "
+            "scores")
 
 
 @hint(r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)")
@@ -373,7 +377,8 @@ def axes_of_permute(match: re.Match[str], context: Context) -> str | None:
     name = context.name(0, "the input")
     way = "name every dimension of the tensor once; to exchange two, use transpose(a, b)"
     if want == have + 1:
-        return f"{way}; {name} has {have} dimensions and {want} are named: {name}.unsqueeze(0) first where the batch is missing"
+        return (f"{way}; {name} has {have} dimensions and {want} are named: {name}.unsqueeze(0) first where the batch "
+                "is missing")
     return f"{way}; {name} has {have} dimensions and {want} are named"
 
 
@@ -395,7 +400,8 @@ def groups_of_channels(match: re.Match[str], context: Context) -> str | None:
     if not (groups and first and second) or not all(isinstance(x[-1], int) for x in (groups, first, second)):
         return way
     fits = [n for n in range(1, min(first[-1], second[-1], 64) + 1) if first[-1] % n == 0 and second[-1] % n == 0]
-    return (f"{way}: groups={groups[-1]} does not divide {match[1]}_channels={(first if match[1] == 'in' else second)[-1]}; "
+    channels = (first if match[1] == "in" else second)[-1]
+    return (f"{way}: groups={groups[-1]} does not divide {match[1]}_channels={channels}; "
             f"groups={', '.join(map(str, fits))} fit")
 
 
@@ -444,5 +450,5 @@ def divergence(_: re.Match[str], context: Context) -> str | None:
     given = [type(x).__name__ for x in context.call.args[:2]]
     if len(given) < 2:
         return None
-    return (f"p is {given[0]} and q is {given[1]}, and there is no formula for this pair: take two of one family, or the "
-            "mean of p.log_prob(x) - q.log_prob(x) over x = p.sample((1000,))")
+    return (f"p is {given[0]} and q is {given[1]}, and there is no formula for this pair: take two of one family, or "
+            "the mean of p.log_prob(x) - q.log_prob(x) over x = p.sample((1000,))")

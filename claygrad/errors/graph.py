@@ -36,10 +36,13 @@ say(r"you can only change requires_grad flags of leaf", "it was computed: use .d
     "requires_grad on the leaves before computing")
 
 
-@hint(r"can't retain_grad on Tensor that has requires_grad=False|cannot register a hook on a tensor that doesn't require")
+@hint(r"can't retain_grad on Tensor that has requires_grad=False|"
+      r"cannot register a hook on a tensor that doesn't require")
 def no_graph_for_a_hook(_: re.Match[str], context: Context) -> str | None:
     told = cut_lines(context)
-    return told if not told.startswith("nothing it was") else "call requires_grad_() on it first, or on what it is computed from"
+    if told.startswith("nothing it was"):
+        return "call requires_grad_() on it first, or on what it is computed from"
+    return told
 
 
 say(r"leaf variable has been moved into the graph interior", "clone() the leaf before changing it in place")

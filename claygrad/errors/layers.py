@@ -195,7 +195,8 @@ def called_by_claygrad(match: re.Match[str], context: Context) -> str | None:
     if apply and isinstance(held, staticmethod):
         code = held.__func__.__code__
         takes = ", ".join(code.co_varnames[:code.co_argcount])
-        return (f"{name} is called with ctx first: here it is {name}({takes}), at {Line.at(code, code.co_firstlineno + 1).rstrip(':')}; "
+        where = Line.at(code, code.co_firstlineno + 1).rstrip(":")
+        return (f"{name} is called with ctx first: here it is {name}({takes}), at {where}; "
                 f"write {name}(ctx, {takes}), or define setup_context(ctx, inputs, output) too")
     if apply and name in ("forward", "backward"):
         return (
@@ -217,7 +218,8 @@ def called_by_claygrad(match: re.Match[str], context: Context) -> str | None:
         )
     if context.module is not None and name != "forward" and not name.startswith("__"):
         hooks = [*context.module._forward_hooks.values(), *context.module._forward_pre_hooks.values()]
-        code = next((one.__code__ for one in hooks if getattr(one, "__name__", "") == name and hasattr(one, "__code__")), None)
+        code = next((one.__code__ for one in hooks if getattr(one, "__name__", "") == name
+                     and hasattr(one, "__code__")), None)
         if code is not None:
             context.lines.append(f"the hook is at {Line.at(code, code.co_firstlineno).rstrip(':')}")
         return (

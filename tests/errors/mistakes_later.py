@@ -35,7 +35,7 @@ x = torch.randn(8, 20, 16)
 x = x + pe  # <-
 """)
 
-mistake("vit reshape", r'correct a size, or write \-1 for the one that is to be', """
+mistake("vit reshape", r'no single size would mend it', """
 x = torch.randn(2, 3, 30, 30)
 p = x.view(2, 3, 4, 8, 4, 8)  # <-
 """)

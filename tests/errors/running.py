@@ -26,7 +26,8 @@ from tests.errors import (
     mistakes_later,
     mistakes_layers,
     mistakes_models,
-    mistakes_named,
+    mistakes_named_1,
+    mistakes_named_2,
     mistakes_python,
     mistakes_training,
     mistakes_values,
@@ -36,7 +37,8 @@ MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes
             **mistakes_training.MISTAKES, **mistakes_later.MISTAKES, **mistakes_data.MISTAKES, **mistakes_python.MISTAKES,
             **mistakes_fresh_1.MISTAKES, **mistakes_fresh_2.MISTAKES, **mistakes_fresh_3.MISTAKES,
             **mistakes_fresh_4.MISTAKES, **mistakes_fresh_5.MISTAKES,
-            **mistakes_fresh_6.MISTAKES, **mistakes_fresh_7.MISTAKES, **mistakes_named.MISTAKES}
+            **mistakes_fresh_6.MISTAKES, **mistakes_fresh_7.MISTAKES,
+            **mistakes_named_1.MISTAKES, **mistakes_named_2.MISTAKES}
 MARK = "  # <-"
 PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn", "nn.utils.prune",
          "nn.utils.parametrize", "func", "amp", "autograd.forward_ad")
