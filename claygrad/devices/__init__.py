@@ -38,6 +38,8 @@ def _load(kind: str) -> Table:
     try:
         table = importlib.import_module(_MODULES[kind]).make()
         found = table.count()
+    except ModuleNotFoundError as error:
+        raise _refusal(kind, f"{error.name} is not installed") from error
     except Exception as error:
         raise _refusal(kind, f"{type(error).__name__}: {error}") from error
     if not found:

@@ -152,7 +152,7 @@ cdef bint apart(device a, device b) noexcept:
 def no_cuda():
     """The error that every use of CUDA raises where none is available."""
     return AssertionError("Torch not compiled with CUDA enabled\n"
-                          "No CUDA device can be used by this process; tensors on 'cpu' and 'meta' work.")
+                          "  no CUDA device can be used by this process; tensors on 'cpu' and 'meta' work")
 
 
 cdef device parse(object spec):
