@@ -145,9 +145,9 @@ WHOLE = [torch.tensor([1, 2]), torch.tensor([True, False])]
 @pytest.mark.parametrize("whole", WHOLE, ids=["int64", "bool"])
 @pytest.mark.parametrize("transform", [grad, grad_and_value, jacrev, lambda f: lambda x: vjp(f, x)], ids=["grad", "value", "jacrev", "vjp"])
 def test_backward_refuses_dtypes_without_derivatives(transform, whole):
-    with pytest.raises(RuntimeError, match="^only Tensors of floating point dtype can require gradients"):
+    with pytest.raises(RuntimeError, match=r"^only Tensors of floating point dtype can require gradients"):
         transform(lambda x: (x * 1.5).sum())(whole)
-    with pytest.raises(RuntimeError, match="^only Tensors of floating point dtype can require gradients"):
+    with pytest.raises(RuntimeError, match=r"^only Tensors of floating point dtype can require gradients"):
         transform(lambda tree: (tree["a"] * tree["b"]).sum())({"a": torch.ones(2), "b": whole})
 
 
@@ -155,7 +155,7 @@ def test_backward_refuses_dtypes_without_derivatives(transform, whole):
 @pytest.mark.parametrize("transform", [jacfwd, hessian, lambda f: lambda x: linearize(f, x), lambda f: lambda x: jvp(f, (x,), (torch.ones(2),))],
                          ids=["jacfwd", "hessian", "linearize", "jvp"])
 def test_forward_refuses_dtypes_without_derivatives(transform, whole):
-    with pytest.raises(ValueError, match="^Expected primal to be floating point or complex, but got: "):
+    with pytest.raises(ValueError, match=r"^Expected primal to be floating point or complex, but got: "):
         transform(lambda x: (x * 1.5).sum())(whole)
-    with pytest.raises(ValueError, match="^Expected tangent to be floating point or complex, but got: "):
+    with pytest.raises(ValueError, match=r"^Expected tangent to be floating point or complex, but got: "):
         jvp(f, (torch.ones(2),), (whole,))
