@@ -206,7 +206,7 @@ clean:
 
 .venv/.made .venv-oracle/.made .venv-packages/.made .venv-mpi/.made .venv-xpu/.made .venv-cuda/.made:
 	@$(PYTHON) tools/preflight.py
-	@rm -rf build/meson        # it may have been set up for another Python
+	@$(if $(filter .venv/%,$@),rm -rf build/meson)        # the wheel is built by this one: it may have been another Python
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	@touch $@

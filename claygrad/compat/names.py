@@ -117,12 +117,19 @@ def answers(module: str) -> types.ModuleType | None:
     return importlib.import_module(path) if found is not None else None
 
 
+def _of_another(value: Any) -> bool:
+    """Whether this is a module of `answers/` that names one of claygrad's: who imports it gets that one."""
+    return isinstance(value, types.ModuleType) and hasattr(value, "itself")
+
+
 def find(module: str, name: str) -> Any:
     """A name of a module that has none of its own; AttributeError with the reason where PyTorch's is unknown too."""
     held = importlib.import_module(module)
     speaker = answers(module)
     if speaker is not None and name in vars(speaker):
         value = vars(speaker)[name]
+        if _of_another(value):
+            value = importlib.import_module(f"{module}.{name}")
     elif speaker is not None and hasattr(speaker, name):    # by a __getattr__ of its own
         value = getattr(speaker, name)
     else:
@@ -150,7 +157,7 @@ class _Loader:
         name = module.__name__
         speaker = answers(name)
         known = table().get(torch_name(name), {})
-        if speaker is not None and hasattr(speaker, "itself"):      # one of claygrad's modules by another name
+        if speaker is not None and hasattr(speaker, "itself"):
             vars(speaker.itself)["__getattr__"] = lambda one: _attribute(name, one)
             sys.modules[name] = speaker.itself
             return
@@ -159,7 +166,8 @@ class _Loader:
         offered: set[str] = {one for one in known if not one.startswith("_")}
         if speaker is not None:
             module.__doc__ = speaker.__doc__
-            own = {one: value for one, value in vars(speaker).items() if not one.startswith("__")}
+            own = {one: value for one, value in vars(speaker).items()
+                   if not one.startswith("__") and not _of_another(value)}
             vars(module).update(own)
             offered |= {one for one in own if not one.startswith("_")}
         vars(module).update(__all__=sorted(offered), __dir__=lambda: sorted({*vars(module), *known}),

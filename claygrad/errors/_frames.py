@@ -69,7 +69,10 @@ def without_our_frames(error: BaseException) -> None:
 
 
 def has_frames_of_users(error: BaseException) -> bool:
-    return _stripped(error.__traceback__) is not None
+    trace = error.__traceback__
+    while trace is not None and is_ours(trace.tb_frame.f_code):
+        trace = trace.tb_next
+    return trace is not None
 
 
 def _stripped(trace: TracebackType | None) -> TracebackType | None:

@@ -62,7 +62,7 @@ def test_modules_load_without_cycles():
 
 
 # What declarations ask of native/: streams of random numbers, and forms of whole tensors that have no operation of their own.
-OF_NATIVE = {"native/random", "native/einsum", "native/reduce"}
+OF_NATIVE = {"native/random", "native/einsum", "native/linalg", "native/reduce"}
 
 
 def test_forwards_call_no_kernel():

@@ -10,6 +10,7 @@ from claygrad.compat.functorch import combine_state_for_ensemble, make_functiona
 from claygrad.compat.functorch import compile as compilers
 from claygrad.compat.functorch.experimental import chunk_vmap
 from claygrad.func import functionalize, grad, vmap
+from tests.support import fresh
 
 
 def test_a_module_is_a_function_of_a_copy_of_its_parameters():
@@ -111,3 +112,14 @@ def test_what_inner_functions_say_of_tensors_under_vmap():
     assert (inner.is_batchedtensor(plain), inner.maybe_get_level(plain), inner.maybe_get_bdim(plain)) == (False, -1, -1)
     with pytest.raises(RuntimeError, match="No wrappers present!"):
         inner.get_unwrapped(plain)
+
+
+def test_the_module_of_vmap_is_found_after_the_one_that_names_it():
+    program = """
+        import claygrad.compat.answers._functorch.vmap
+        from claygrad._functorch import vmap
+        import claygrad._functorch.vmap as same
+        from claygrad.func import _vmap
+        print(vmap is _vmap, same is _vmap)
+    """
+    assert fresh(claygrad, program).strip() == "True True"

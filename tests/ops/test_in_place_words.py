@@ -35,7 +35,7 @@ def _filled(said: Any, call: Call) -> tuple[list[Any], list[str]] | None:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Exception) or isinstance(b, Exception):
-        return type(a) is type(b) and str(a) == str(b)
+        return type(a) is type(b) and str(a).partition("\n")[0] == str(b).partition("\n")[0]       # below it stands the call
     return kind_of(a.dtype) == kind_of(b.dtype) and (numbers(a).tobytes() == numbers(b).tobytes())
 
 

@@ -166,7 +166,7 @@ template <class H> struct HalfFloorDivide : Taking2 {
 };
 template <template <class> class F, class ByNumber, class H>
 bool half_quotients(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones) {
-    return (ones & 2 ? each_vector<ByNumber, H> : each_vector<F<H>, H>)(in, out, n, numbers, ones);
+    return (ones & 2 << NUMBER_SHIFT ? each_vector<ByNumber, H> : each_vector<F<H>, H>)(in, out, n, numbers, ones);
 }
 #define HALF_QUOTIENTS(name, F, ByNumber, grain) \
     {name, F16, (void*)half_quotients<F, ByNumber, Half>, -1, grain, false, true}, \

@@ -192,7 +192,7 @@ void part(void* data, int64_t begin, int64_t end) {
         else direct = direct && full(plan, x), in[k] = x.data;
     }
     if (direct) {
-        if (!call(plan, in, plan.out + begin * plan.out_size, end - begin, everywhere)) job.refused = true;
+        if (!call(plan, in, plan.out + begin * plan.out_size, end - begin, everywhere | everywhere << NUMBER_SHIFT)) job.refused = true;
         return;
     }
     Block blocks[4];
@@ -227,7 +227,7 @@ void part(void* data, int64_t begin, int64_t end) {
         }
         const bool whole = !plan.apart || (n <= left && plan.out_steps[last] == plan.out_size);
         char* to = !whole ? kept : plan.apart ? plan.out + place.of(plan.out_steps, plan.ndim) : plan.out + i * plan.out_size;
-        if (!call(plan, in, plan.cast ? result : to, n, ones)) {
+        if (!call(plan, in, plan.cast ? result : to, n, ones | everywhere << NUMBER_SHIFT)) {
             job.refused = true;
             return;
         }

@@ -12,7 +12,9 @@ struct Numbers {
 
 // out[i] = f(in[0][i], in[1][i], ...; numbers). False if it refuses a value, such as a divisor of 0.
 using each_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers);
-// The same; operands whose bits are set in `ones` are a single element (a float for half types).
+// The same; operands whose bits are set in `ones` are a single element (a float for half types). Those that are one for all of the result
+// have their bits NUMBER_SHIFT further up too.
+constexpr int NUMBER_SHIFT = 4;
 using lines_fn = bool (*)(const void* const* in, void* out, int64_t n, const Numbers& numbers, unsigned ones);
 
 // What a plan runs: an each_fn, a lines_fn, or a kernel of the families "unary", "binary" (platform/api.hpp) and "cast".
