@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--family", metavar="NAME", help="only tests of the operations declared in claygrad/ops/NAME*.py")
 
 
+    parser.addoption("--sample", metavar="K", type=int, default=1, help="one test in K, always the same ones")
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (k := config.getoption("--sample")) > 1:
+        _keep(config, items, [item for item in items if zlib.crc32(item.nodeid.encode()) % k == 0])
     family = config.getoption("--family")
     if not family:
         return
@@ -45,6 +56,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not operations:
         raise pytest.UsageError(f"no operation is declared in claygrad/ops/{family}*.py")
     words = operations | {family}
-    kept = [item for item in items if words & set(re.split(r"[^a-z0-9_]+|(?<=test)_", item.nodeid.lower()))]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-    items[:] = kept
+    _keep(config, items, [item for item in items if words & set(re.split(r"[^a-z0-9_]+|(?<=test)_", item.nodeid.lower()))])
