@@ -56,4 +56,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not operations:
         raise pytest.UsageError(f"no operation is declared in claygrad/ops/{family}*.py")
     words = operations | {family}
-    _keep(config, items, [item for item in items if words & set(re.split(r"[^a-z0-9_]+|(?<=test)_", item.nodeid.lower()))])
+    kept = [item for item in items if words & set(re.split(r"[^a-z0-9_]+|(?<=test)_", item.nodeid.lower()))]
+    _keep(config, items, kept)

@@ -1,6 +1,6 @@
 """Print how many times slower this machine is than one that runs all of .ci/run in some twenty minutes: 1, 2, 3, ...
 
-Machines that share their processors with others can be several times slower for hours. Each processor is timed, at once.
+Machines that share their processors can be several times slower for hours. Each processor is timed, at once.
 """
 from __future__ import annotations
 
