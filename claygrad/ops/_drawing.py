@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, empty, empty_strided, parse_device, parse_dtype, prefix, without_writes
 from claygrad.native.random import Generator
+from claygrad.ops._data import type_name
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._formats import strided, strides_like
 
@@ -22,7 +23,7 @@ OUT = "Tensor out = None, "
 
 def refused(name: str, args: tuple, named: dict, *signatures: str) -> TypeError:
     """PyTorch's error for arguments that fit none of a function's signatures."""
-    got = [type(value).__name__ for value in args] + [f"{key}={type(value).__name__}" for key, value in named.items()]
+    got = [type_name(value) for value in args] + [f"{key}={type_name(value)}" for key, value in named.items()]
     end = ", " if named and not args else ""             # as PyTorch writes it
     forms = "".join(f"\n * ({signature})" for signature in signatures).replace("claygrad.", f"{prefix()}.")
     return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}{end}), "

@@ -19,7 +19,7 @@ OTHER_TEXT = {"an unknown keyword", "a size as a list of floats", "a tensor wher
               "embedding given list", "save whole closure", "sum over dim name", "conv padding string", "log_softmax axis str",
               "to dtype string", "prune", "print shape with size()", "numpy requires grad", "permute missing",
               "add tensor str", "stack numpy", "to numpy cat", "dim name",
-              "reinforce numpy reward", "shape call", "conv padding str"}
+              "reinforce numpy reward", "shape call", "conv padding str", "named 4 of 27"}
 
 # What PyTorch's Python functions say where they ask no tensor for its size; claygrad checks the argument before.
 OTHER_KIND = {"mse swapped none", "criterion of tuple", "forward no return"}
