@@ -218,10 +218,10 @@ def called_by_claygrad(match: re.Match[str], context: Context) -> str | None:
         )
     if context.module is not None and name != "forward" and not name.startswith("__"):
         hooks = [*context.module._forward_hooks.values(), *context.module._forward_pre_hooks.values()]
-        code = next((one.__code__ for one in hooks if getattr(one, "__name__", "") == name
+        hook = next((one.__code__ for one in hooks if getattr(one, "__name__", "") == name
                      and hasattr(one, "__code__")), None)
-        if code is not None:
-            context.lines.append(f"the hook is at {Line.at(code, code.co_firstlineno).rstrip(':')}")
+        if hook is not None:
+            context.lines.append(f"the hook is at {Line.at(hook, hook.co_firstlineno).rstrip(':')}")
         return (
             f"{name} is called with what its kind of hook gets: a forward hook takes (module, args, output), a "
             f"forward pre-hook "
