@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_PLAIN = 6
 _MAX_TEXT = 50
+# These classes and no subclass, which may have a __repr__ that raises.
 _PLAIN = (int, float, complex, str, bool, type(None), device, dtype)
 
 
@@ -87,7 +88,7 @@ def plain_values(node: ast.AST | None, frame: FrameType) -> str:
         name, value = short(part), value_of(part, frame)
         if name is None or value is MISSING or isinstance(value, Tensor):
             continue
-        if isinstance(value, _PLAIN) or (type(value) in (list, tuple, dict) and _is_flat(value)):
+        if type(value) in _PLAIN or (type(value) in (list, tuple, dict) and _is_flat(value)):
             text = str(value) if isinstance(value, (device, dtype)) else repr(value)
             if len(text) <= _MAX_TEXT:
                 found[name] = f"{name} = {text}"
@@ -99,14 +100,14 @@ def plain_values(node: ast.AST | None, frame: FrameType) -> str:
                 and not hasattr(value, "_modules") and not isinstance(value, type):
             try:
                 found[name] = f"len({name}) = {len(value)}"
-            except Exception:                            # a dataset of the user's may raise anything
+            except (Exception, SystemExit):              # a dataset of the user's may raise anything
                 continue
     return ", ".join(list(found.values())[:_MAX_PLAIN])
 
 
 def _is_flat(value: Any) -> bool:
     held = value.values() if isinstance(value, dict) else value
-    return all(isinstance(x, _PLAIN) for x in held)
+    return all(type(x) in _PLAIN for x in held)
 
 
 def operands_on(line: Line, frame: FrameType, call: Call, names: list[Any] | None,
