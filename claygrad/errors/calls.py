@@ -63,7 +63,7 @@ def array_for_tensor(match: re.Match[str], _: Context) -> str | None:
 def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
     node = context.line.expression
     held = value_of(node.func, context.frame) if isinstance(node, ast.Call) else None
-    layers = list(held) if held is not None and type(held).__name__ == "Sequential" else []
+    layers = list(held._modules.values()) if held is not None and type(held).__name__ == "Sequential" else []
     at = next((i for i, one in enumerate(layers) if one is context.module), 0)
     if at:
         name, kind = short(node.func) or "model", type(layers[at - 1]).__name__   # type: ignore[union-attr]

@@ -12,7 +12,7 @@ import numpy
 from claygrad.core import Tensor
 from claygrad.core.graph.provenance import variables_of
 from claygrad.errors._calls import shape_of, shape_text
-from claygrad.errors._source import MISSING, Line, last_line, short, statements, value_of
+from claygrad.errors._source import Line, last_line, short, statements, value_of
 from claygrad.errors._ways import Context, hint
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ def among(context: Context, is_wrong: Callable[[Any], Any], integers: bool = Fal
         if found:
             return found
     return ""
+
+
+def first_argument(context: Context) -> tuple[Any, str | None]:
+    """Of the call on the line: its value, MISSING where no name shows it, and how it is written."""
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return value_of(part, context.frame), None if part is None else short(part)
 
 
 @hint(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
@@ -174,8 +181,7 @@ def definite(_: re.Match[str], context: Context) -> str | None:
 def saved_groups(_: re.Match[str], context: Context) -> str | None:
     """How many parameters each group of the optimizer has, and of the state that is loaded."""
     way = "load it into an optimizer of the same groups and parameters as the one that was saved"
-    optimizer, node = context.owner(), context.line.expression
-    state = value_of(node.args[0], context.frame) if isinstance(node, ast.Call) and node.args else MISSING
+    optimizer, state = context.owner(), first_argument(context)[0]
     given = state.get("param_groups") if isinstance(state, dict) else None
     if not hasattr(optimizer, "param_groups") or not isinstance(given, list):
         return way
@@ -298,31 +304,25 @@ def assigned_sizes(match: re.Match[str], context: Context) -> str | None:
 
 @hint(r"can't convert np\.ndarray of type numpy\.object_")
 def array_of_objects(_: re.Match[str], context: Context) -> str | None:
-    node = context.line.expression
-    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    array = value_of(part, context.frame)
+    array, name = first_argument(context)
     way = ("the array holds objects: give it a number dtype with .astype(float), which needs rows of one length")
     for at, x in numpy.ndenumerate(array) if isinstance(array, numpy.ndarray) and array.size < _MAX_ELEMENTS else ():
         if not isinstance(x, (int, float, complex, numpy.number)):
-            return f"{way}; {short(part) if part is not None else 'it'}[{', '.join(map(str, at))}] is {x!r:.40}"
+            return f"{way}; {name or 'it'}[{', '.join(map(str, at))}] is {x!r:.40}"
     return way
 
 
 @hint(r"negative strides? .*not|strides in the given numpy array is negative")
 def negative_strides(_: re.Match[str], context: Context) -> str | None:
-    node = context.line.expression
-    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    name = (short(part) if part is not None else None) or "a"
-    array = value_of(part, context.frame)
+    array, written = first_argument(context)
+    name = written or "a"
     strides = f", whose strides are {array.strides}" if isinstance(array, numpy.ndarray) else ""
     return f"copy the array first: a[::-1].copy(), here {name}.copy(){strides}"
 
 
 @hint(r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)")
 def rows_of_lists(match: re.Match[str], context: Context) -> str | None:
-    node = context.line.expression
-    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    rows, name = value_of(part, context.frame), short(part) if part is not None else None
+    rows, name = first_argument(context)
     way = "rows must have one length: pad them, or keep a list of tensors (nn.utils.rnn.pad_sequence)"
     if match[2] == "1" and isinstance(rows, (list, tuple)) and name:
         for i, one in enumerate(rows):
@@ -407,21 +407,18 @@ def groups_of_channels(match: re.Match[str], context: Context) -> str | None:
 
 @hint(r"optimizer can only optimize Tensors, but one of the params is str")
 def names_for_parameters(_: re.Match[str], context: Context) -> str | None:
-    node = context.line.expression
-    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    if isinstance(value_of(part, context.frame), dict) and part is not None:
-        return f"{short(part)} is a dict, and going through it gives its keys: pass {short(part)}.values()"
+    held, name = first_argument(context)
+    if isinstance(held, dict) and name is not None:
+        return f"{name} is a dict, and going through it gives its keys: pass {name}.values()"
     return None
 
 
 @hint(r"expected Tensor as element \d+ in argument \d+, but got (float|int)")
 def numbers_for_tensors(match: re.Match[str], context: Context) -> str | None:
-    node = context.line.expression
-    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    held = value_of(part, context.frame)
-    if not isinstance(held, (list, tuple)) or not all(type(x) in (float, int) for x in held) or part is None:
+    held, name = first_argument(context)
+    if not isinstance(held, (list, tuple)) or not all(type(x) in (float, int) for x in held) or name is None:
         return None
-    return f"{short(part)} is a list of {len(held)} numbers: make one tensor of it, torch.tensor({short(part)})"
+    return f"{name} is a list of {len(held)} numbers: make one tensor of it, torch.tensor({name})"
 
 
 @hint(r"Can't call numpy\(\) on Tensor that requires grad")
