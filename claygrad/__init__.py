@@ -4,7 +4,7 @@ from __future__ import annotations
 import importlib as _importlib
 
 import claygrad.ops as _ops  # declares every operation, before anything names one
-from claygrad import _friends, _late, autograd, cuda, memory, random, version
+from claygrad import _friends, _lazy, autograd, cuda, memory, random, version
 from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from claygrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from claygrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -124,16 +124,16 @@ _LAZY_NAMES.update(dict.fromkeys((
 
 # `claygrad.ops` is `torch.ops`, operators by their namespaces; the package of that name is found by imports.
 del globals()["ops"]
-_late_name = _late.late(__name__, _LAZY, _LAZY_NAMES)
-_late.listen()
+_lazy_name = _lazy.lazy(__name__, _LAZY, _LAZY_NAMES)
+_lazy.listen()
 
 
 @_guard
 def __getattr__(name: str) -> object:
     if name == "__all__":               # packages read it; made when it is asked for, as most of it is late
         return [one for one in __dir__() if not one.startswith("_") and one not in _LAZY
-                and type(globals().get(one)) is not type(_late)]
-    return _STORAGES[f"{get_default_dtype().legacy}Storage"] if name == "Storage" else _late_name(name)
+                and type(globals().get(one)) is not type(_lazy)]
+    return _STORAGES[f"{get_default_dtype().legacy}Storage"] if name == "Storage" else _lazy_name(name)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor, result_type
 from claygrad.ops._registry import METHODS, NAMESPACES
-from claygrad.ops.creation import chosen_dtype
+from claygrad.ops.creation import checked_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -313,7 +313,7 @@ def _order(name: str, order: Any) -> Any:
 
 def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The norm of each tensor of a list."""
-    kind = chosen_dtype("_foreach_norm", dtype)
+    kind = checked_dtype("_foreach_norm", dtype)
     order = _order("_foreach_norm", ord)
     _tensors("_foreach_norm", self)
     if isinstance(order, (bool, complex)):
@@ -326,7 +326,7 @@ def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor,
 
 def _foreach_powsum(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The sum of the absolute elements to a power, of each tensor of a list."""
-    kind = chosen_dtype("_foreach_powsum", dtype)
+    kind = checked_dtype("_foreach_powsum", dtype)
     order = _order("_foreach_powsum", ord)
     if isinstance(order, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")

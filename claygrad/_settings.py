@@ -25,7 +25,7 @@ __all__ = [
 _matmul_precision = "highest"
 _interop_threads: int | None = None
 _MODES = ("default", "warn", "error")
-attention_ways = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+attention_backends = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

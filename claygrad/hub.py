@@ -13,7 +13,7 @@ import urllib.request
 import zipfile
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -151,4 +151,4 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     return read(cached, map_location=map_location, weights_only=weights_only)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -22,7 +22,7 @@ CODE = {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".h", ".c"}
 # Imports point to a lower rank, or stay in the same part; parts of one rank do not see each other.
 # A part is a folder of claygrad/ or a module beside them; claygrad/__init__.py only gathers, and may see all.
 RANK = {
-    "kernels": 0, "version": 0, "_late": 0,
+    "kernels": 0, "version": 0, "_lazy": 0,
     "core": 1, "native": 1.5,
     "errors": 1.5,       # loaded by the core when something fails
     "ops": 2, "_friends": 2, "_info": 2, "_printing": 2, "_settings": 2, "cpu": 2, "cuda": 2.5, "memory": 2, "random": 2,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.data.device import device
 from claygrad.devices import first_there
 from claygrad.devices._surface import surface
@@ -84,4 +84,4 @@ class device_index:
         if self._before is not None:
             set_device_index(self._before)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import bfloat16
 from claygrad.core.user_warnings import warn
@@ -36,4 +36,4 @@ class GradScaler(grad_scaler.GradScaler):
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 __path__: list[str] = []         # the modules below it have no files
-__getattr__ = late("claygrad.cpu.amp")
+__getattr__ = lazy("claygrad.cpu.amp")

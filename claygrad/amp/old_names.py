@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import float16
 from claygrad.core.user_warnings import warn
@@ -55,4 +55,4 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
     return autocast_mode.custom_bwd(bwd, device_type="cuda")
 
 __path__: list[str] = []         # the modules below it have no files
-__getattr__ = late("claygrad.cuda.amp")
+__getattr__ = lazy("claygrad.cuda.amp")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claygrad.core.cpython.entry_points import guard_package
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd import functional, graph
 from claygrad.autograd._run import backward, grad
 from claygrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -40,6 +40,6 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-__getattr__ = late(__name__, ("forward_ad",))
+__getattr__ = lazy(__name__, ("forward_ad",))
 
 guard_package(__name__)          # Note [Entry points]

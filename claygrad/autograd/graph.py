@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Node, Tensor
 from claygrad.core.graph.engine import current_run, will_run
 from claygrad.core.graph.modes import disable_saved_hooks, pop_saved_hooks, push_saved_hooks
@@ -173,4 +173,4 @@ def _any_hooks(tensors: Sequence[Tensor], fn: Callable[[Tensor], None]) -> tuple
 
     return tuple(t.register_hook(arrived) for t in tensors if t.requires_grad)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -29,9 +29,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "_is_profiler_enabled":
         return bool(_recording)
-    from claygrad._late import late
+    from claygrad._lazy import lazy
 
-    return late(__name__)(name)
+    return lazy(__name__)(name)
 
 
 class profile:

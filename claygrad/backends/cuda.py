@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from claygrad import _settings
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.data.device import no_cuda
 
-_sdp = _settings.attention_ways
+_sdp = _settings.attention_backends
 
 
 class _Matmul:
@@ -110,4 +110,4 @@ def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_e
     finally:
         _sdp.update(former)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

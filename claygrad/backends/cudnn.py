@@ -4,7 +4,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.backends._flags import Precision, holding, make_flags
 
 enabled: bool
@@ -40,4 +40,4 @@ def flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int =
                    fp32_precision=fp32_precision)
 
 __path__: list[str] = []         # the modules below it have no files
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

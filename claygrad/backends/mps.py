@@ -1,5 +1,5 @@
 """`torch.backends.mps`: GPUs of Apple, which claygrad does not use."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 
 
 def is_built() -> bool:
@@ -22,4 +22,4 @@ def is_macos13_or_newer(minor: int = 0) -> bool:
     return is_macos_or_newer(13, minor)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -21,7 +21,7 @@ from typing import Any
 
 import claygrad
 from claygrad._friends import tell
-from claygrad._late import Finder, late
+from claygrad._lazy import Finder, lazy
 from claygrad.compat.absent import explanation
 from claygrad.compat.names import our_name, torch_name
 from claygrad.core import set_prefix
@@ -153,7 +153,7 @@ def _home(module: str, name: str, value: Any) -> str:
 def _say_torch(module: ModuleType) -> None:
     """Let the classes and functions that a module defines call themselves torch's, for pickles and reprs; and let the
     module answer for private names of torch's that other packages ask for."""
-    vars(module).setdefault("__getattr__", late(module.__name__))
+    vars(module).setdefault("__getattr__", lazy(module.__name__))
     if module.__name__.startswith("claygrad") and not module.__name__.startswith(_OURS_ALONE):
         _own_names.append((module, "__name__", module.__name__))
         module.__name__ = torch_name(module.__name__)

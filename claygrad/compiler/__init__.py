@@ -5,7 +5,7 @@ import functools
 import logging
 from typing import TYPE_CHECKING, Any, overload
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -193,4 +193,4 @@ class set_stance:
         return fn
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

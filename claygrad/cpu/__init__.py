@@ -4,7 +4,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 
 __all__ = ["Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available",
            "is_initialized", "set_device", "stream", "synchronize"]
@@ -94,4 +94,4 @@ def current_stream(device: Any = None) -> Stream:
     return _stream
 
 
-__getattr__ = late(__name__, ("amp",))
+__getattr__ = lazy(__name__, ("amp",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 
 
 def is_available() -> bool:
@@ -30,7 +30,7 @@ def _surface(name: str) -> Any:
     return globals()["_names"][name]
 
 
-_late_name = late(__name__, ("amp",))
+_lazy_name = lazy(__name__, ("amp",))
 
 
 def __getattr__(name: str) -> Any:
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
             return _surface(name)
         except KeyError:
             pass
-    return _late_name(name)
+    return _lazy_name(name)
 
 
 _OWN = frozenset(globals())

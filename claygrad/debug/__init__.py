@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 
 if TYPE_CHECKING:
     from claygrad.debug._check import check as check
@@ -42,7 +42,7 @@ __all__ = [
     "trace_nans",
 ]
 
-__getattr__ = late(__name__, (), _NAMES)
+__getattr__ = lazy(__name__, (), _NAMES)
 
 
 def __dir__() -> list[str]:

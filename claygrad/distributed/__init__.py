@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributed._group import (
     Backend,
@@ -91,5 +91,5 @@ _names = {
     "init_device_mesh": "distributed.device_mesh",
     **dict.fromkeys(("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"), "distributed.stores"),
 }
-__getattr__ = late(__name__, _modules, _names)
+__getattr__ = lazy(__name__, _modules, _names)
 guard_package(__name__)

@@ -554,16 +554,16 @@ def monitored_barrier(
             )
         return
     end = time.monotonic() + limit.total_seconds()
-    late = []
+    lazy = []
     for other in range(1, held.size()):
         if _heard(held, other, max(0.0, end - time.monotonic())) is None:
-            late.append(other)
+            lazy.append(other)
             if not wait_all_ranks:
                 break
     for other in range(1, held.size()):
-        _tell(held, other, b"not" if late else b"all")
-    if late:
-        who = f"Rank {late[0]}" if not wait_all_ranks else f"Ranks {', '.join(map(str, late))}"
+        _tell(held, other, b"not" if lazy else b"all")
+    if lazy:
+        who = f"Rank {lazy[0]}" if not wait_all_ranks else f"Ranks {', '.join(map(str, lazy))}"
         raise RuntimeError(
             f"[Rank 0]: {who} failed to pass monitoredBarrier in {milliseconds} ms\n"
             "  they did not call it, or came too late: look at what they do"

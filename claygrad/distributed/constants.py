@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.distributed._group import default_pg_timeout
 
 default_pg_nccl_timeout = timedelta(minutes=10)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 __all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor
 from claygrad.core import device as device_class
 from claygrad.distributed._group import (
@@ -275,4 +275,4 @@ def init_device_mesh(
     return DeviceMesh(device_type, grid, mesh_dim_names=mesh_dim_names, backend_override=backend_override)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

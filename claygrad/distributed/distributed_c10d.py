@@ -1,6 +1,6 @@
 """`torch.distributed.distributed_c10d`: where PyTorch keeps the functions of `torch.distributed`."""
 from claygrad import distributed as _distributed
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.distributed import *  # noqa: F403
 from claygrad.distributed import (  # noqa: F401
     _coalescing_manager,
@@ -14,4 +14,4 @@ from claygrad.distributed.stores import FileStore, HashStore, PrefixStore, Store
 _pg_map: dict = {}
 _get_global_rank = _distributed.get_global_rank
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

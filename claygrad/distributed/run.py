@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.distributed._launch import NoMPI, launch
 
 __all__ = ["get_args_parser", "main", "parse_args"]
@@ -113,7 +113,7 @@ def main(args: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 
 if __name__ == "__main__":
     main()

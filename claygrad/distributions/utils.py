@@ -6,7 +6,7 @@ from numbers import Number
 from typing import TYPE_CHECKING
 
 from claygrad._info import finfo
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd import enable_grad
 from claygrad.core import Tensor, get_default_dtype, prefix
 from claygrad.ops.creation import tensor
@@ -108,4 +108,4 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     mat[..., _lower(n, diag, vec.device)] = vec
     return mat
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,6 +1,6 @@
 """Errors at the end of their way: what Python, a thread or a notebook is about to show.
 
-Errors that Python raises on its own leave no entry point of claygrad, so they are not explained yet. `claygrad._late`
+Errors that Python raises on its own leave no entry point of claygrad, so they are not explained yet. `claygrad._lazy`
 puts hooks before those of `sys` and `threading` that come here; then the hook that was there before shows the error.
 They cost nothing until an error is shown; a program that sets a hook of its own later replaces them, as it would any
 other.

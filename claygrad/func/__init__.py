@@ -1,6 +1,6 @@
 """Functions of functions: derivatives (`grad`, `vjp`, `jvp`, Jacobians), and modules as functions of their
 parameters."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.cpython.entry_points import guard_package
 from claygrad.func._jacobians import hessian, jacfwd, jacrev
 from claygrad.func._modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
@@ -9,6 +9,6 @@ from claygrad.func._vmap import vmap
 
 __all__ = ["functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
            "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 
 guard_package(__name__)          # Note [Entry points]

@@ -1,7 +1,7 @@
 """`torch.fx`: a module's calls as a graph that can be read, changed and run again as Python."""
 from __future__ import annotations
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.fx import immutable_collections
 from claygrad.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from claygrad.fx.graph import CodeGen, Graph
@@ -30,4 +30,4 @@ __all__ = [
            "wrap",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

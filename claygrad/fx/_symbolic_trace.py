@@ -10,7 +10,7 @@ import math
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor
 from claygrad.core.graph.module_call import use_native_call
 from claygrad.fx.graph import Graph
@@ -352,4 +352,4 @@ def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> Gr
 
 __all__ = ["PH", "FunctionType", "Node", "ProxyableClassMeta", "Tracer", "symbolic_trace", "wrap"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

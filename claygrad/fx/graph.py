@@ -8,7 +8,7 @@ import keyword
 import re
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.fx._code import CodeGen, PythonCode
 from claygrad.fx.node import Node, map_arg
 
@@ -299,4 +299,4 @@ class Graph:
             last.meta = copy.copy(former.meta)
         return made
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

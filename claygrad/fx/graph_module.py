@@ -7,7 +7,7 @@ import itertools
 import linecache
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor
 from claygrad.fx.graph import Graph
 from claygrad.nn.modules.module import Module
@@ -228,4 +228,4 @@ def _reduced(cls: type[GraphModule], name: str, state: dict[str, Any], src: str,
     made.graph = graph
     return made
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

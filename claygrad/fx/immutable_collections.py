@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.utils import pytree
 
 _TEXT = ("Attempted to mutate {}. If you are attempting to modify the kwargs or args of a torch.fx.Node object, "
@@ -45,4 +45,4 @@ pytree.register_pytree_node(immutable_list, lambda one: (list(one), None), lambd
 pytree.register_pytree_node(immutable_dict, lambda one: (list(one.values()), list(one)),
                             lambda values, keys: immutable_dict(zip(keys, values)))
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.fx.graph import Graph
 from claygrad.fx.graph_module import GraphModule
 from claygrad.fx.node import Node, map_aggregate, map_arg
@@ -167,4 +167,4 @@ class Transformer(Interpreter):
             self.new_graph.output(map_aggregate(result, lambda one: one.node if isinstance(one, Proxy) else one))
         return GraphModule(self.module, self.new_graph)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.fx.immutable_collections import immutable_dict, immutable_list
 
 if TYPE_CHECKING:
@@ -273,4 +273,4 @@ def _arguments_text(arg: Any) -> str:
         return "{" + ", ".join(f"{key}: {_arguments_text(value)}" for key, value in arg.items()) + "}"
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

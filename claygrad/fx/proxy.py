@@ -7,7 +7,7 @@ import inspect
 import operator
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor, device, dtype
 from claygrad.fx._code import _MAGIC
 from claygrad.fx.node import Node, map_aggregate
@@ -265,4 +265,4 @@ for _name in "add sub mul floordiv truediv mod pow lshift rshift and_ or_ xor ma
     setattr(Proxy, f"__r{_name.strip('_')}__", _reflected(_name))
 Proxy.__hash__ = object.__hash__        # type: ignore[method-assign]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.fx._symbolic_trace import symbolic_trace
 from claygrad.fx.graph import Graph
 from claygrad.fx.graph_module import GraphModule
@@ -151,4 +151,4 @@ def _bring(gm: GraphModule, other: Graph, target: str) -> None:
     if value is None:
         _copy_attr(owner, gm, target)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.jit._functions import (
     ScriptFunction,
     _overload,
@@ -60,4 +60,4 @@ __all__ = ["Attribute", "Error", "Final", "RecursiveScriptModule", "ScriptFuncti
            "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion", "trace",
            "trace_module", "unused", "wait"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,7 +1,7 @@
 """`torch.library`: operators of one's own, under `torch.ops.<namespace>.<name>`, with shapes and gradients."""
 from __future__ import annotations
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.library._custom import CustomOpDef, custom_op, triton_op, wrap_triton
 from claygrad.library._library import (
     Library,
@@ -22,4 +22,4 @@ __all__ = ["CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fal
            "impl_abstract", "infer_schema", "opcheck", "register_autograd", "register_fake", "register_kernel",
            "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

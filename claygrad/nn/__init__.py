@@ -1,6 +1,6 @@
 """Neural networks: modules, their parameters, and the functions they are made of."""
 from claygrad.core.cpython.entry_points import guard, guard_package
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.nn import attention, functional, grad, init, modules, parallel, parameter, utils
 from claygrad.nn.modules import *  # noqa: F403
 from claygrad.nn.modules.utils import factory_kwargs
@@ -11,6 +11,6 @@ __all__ = ["Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "Uninit
            "factory_kwargs", "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 __all__ += modules.__all__
 
-__getattr__ = guard(late(__name__))
+__getattr__ = guard(lazy(__name__))
 
 guard_package(__name__)          # Note [Entry points]

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad._printing import plain_classes
 from claygrad.core import Size, Tensor, default_dtype, empty, parse_device
 from claygrad.core.graph.module_call import settle
 from claygrad.core.overrides import _disabled_torch_function_impl
 from claygrad.ops._formats import preserve_format
-from claygrad.ops.creation import chosen_dtype
+from claygrad.ops.creation import checked_dtype
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
            "is_lazy"]
@@ -40,14 +40,14 @@ class Parameter(Tensor, metaclass=_Marked):
             data = empty((0,), default_dtype())
         if type(data) is Tensor or type(data) is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)      # type: ignore[return-value]
-        made = data.detach().requires_grad_(requires_grad)
-        if type(made) is not type(data):
+        out = data.detach().requires_grad_(requires_grad)
+        if type(out) is not type(data):
             raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
                                "detach() returns an instance of the same type, but return type "
-                               f"{type(made).__name__} was found instead. To use the type as a Parameter, please "
+                               f"{type(out).__name__} was found instead. To use the type as a Parameter, please "
                                "correct the detach() semantics defined by its __torch_dispatch__() implementation.")
-        made._is_param = True
-        return made
+        out._is_param = True
+        return out
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
@@ -69,10 +69,10 @@ class Buffer(Tensor, metaclass=_Marked):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = empty((0,), default_dtype())
-        made: Any = data.detach().requires_grad_(data.requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
-        return made
+        out: Any = data.detach().requires_grad_(data.requires_grad)
+        out.persistent = persistent
+        out._is_buffer = True
+        return out
 
 
 # --- not yet of a shape --------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class UninitializedTensorMixin:
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Take a shape, and become an ordinary parameter or tensor, not yet filled."""
         place = self.data.device if device is None else parse_device(device)
-        kind = chosen_dtype("empty", dtype) or self.data.dtype
+        kind = checked_dtype("empty", dtype) or self.data.dtype
         self.data = empty((shape,) if isinstance(shape, int) else tuple(shape), kind, place)
         settle(self, self.cls_to_become)
 
@@ -154,10 +154,10 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):            # type: 
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
                 persistent: bool = True) -> Any:
-        made: Any = Tensor._make_subclass(cls, _shapeless(device, dtype), requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
-        return made
+        out: Any = Tensor._make_subclass(cls, _shapeless(device, dtype), requires_grad)
+        out.persistent = persistent
+        out._is_buffer = True
+        return out
 
 
 def _converted(name: str) -> Any:
@@ -165,13 +165,13 @@ def _converted(name: str) -> Any:
     convert = getattr(Tensor, name)
 
     def converted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = convert(self, *args, **kwargs)
-        return self if made is self else type(self)(False, made.device, made.dtype, self.persistent)
+        out = convert(self, *args, **kwargs)
+        return self if out is self else type(self)(False, out.device, out.dtype, self.persistent)
     return converted
 
 
 def _shapeless(device: Any, dtype: Any) -> Tensor:
-    return empty((0,), chosen_dtype("empty", dtype), parse_device(device))
+    return empty((0,), checked_dtype("empty", dtype), parse_device(device))
 
 
 def is_lazy(param: Any) -> bool:
@@ -185,4 +185,4 @@ for _name in ("to", "half", "float", "double", "bfloat16", "cpu", "cuda"):
     setattr(UninitializedBuffer, _name, _converted(_name))
 plain_classes.append(Parameter)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -45,7 +45,7 @@ from claygrad.ops import (
     linalg_cholesky,
     linalg_det,
     linalg_distance,
-    linalg_least,
+    linalg_lstsq,
     linalg_lowrank,
     linalg_lu,
     linalg_norm,

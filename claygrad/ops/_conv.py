@@ -47,15 +47,15 @@ def padded(xp, x, padding: Ints, value: float = 0):
     return out
 
 
-def steps_taken(steps: Ints, counts: Ints) -> tuple[int, ...]:
-    """Strides, or dilations, along axes with so many places: where there is one, no step is taken, however large."""
+def effective_steps(steps: Ints, counts: Ints) -> tuple[int, ...]:
+    """Strides, or dilations, along axes with so many positions: with one position no step is taken, however large."""
     return tuple([1 if n == 1 else step for step, n in zip(steps, counts)])
 
 
 def windows(xp, x, kernel: Ints, stride: Ints, dilation: Ints, out: Ints):
     """A view (N, C, *kernel, *out) of the windows of a padded input."""
     steps = x.strides
-    stride, dilation = steps_taken(stride, out), steps_taken(dilation, kernel)
+    stride, dilation = effective_steps(stride, out), effective_steps(dilation, kernel)
     for n, k, s, d, o in zip(x.shape[2:], kernel, stride, dilation, out, strict=True):
         if (o - 1) * s + (k - 1) * d >= n:
             raise RuntimeError(f"{o} windows of size {k} with stride {s} and dilation {d} do not fit {n} elements")
@@ -103,7 +103,7 @@ def columns(view, cols, low: int, high: int, n: int) -> None:
 def conv_forward(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: int, bias=None):
     """The convolution (N, O, *out) of an input with a weight, plus a bias (O)."""
     shape = (x.shape[0], w.shape[0], *out_sizes(x.shape[2:], w.shape[2:], stride, padding, dilation))
-    stride, dilation = steps_taken(stride, shape[2:]), steps_taken(dilation, w.shape[2:])
+    stride, dilation = effective_steps(stride, shape[2:]), effective_steps(dilation, w.shape[2:])
     if not product(shape) * product(w.shape[1:]):
         out = xp.zeros(shape, x.dtype)
     else:
@@ -121,15 +121,15 @@ def _by_products(xp, x, w, stride: Ints, padding: Ints, dilation: Ints, groups: 
         return _by_channel(xp, x, w, stride, padding, dilation, size)
     weight = w.reshape(groups, o // groups, depth)
     if is_pointwise(kernel, padding) and (length >= 16 or n == 1):
-        taken = x if not any(s != 1 for s in stride) else x[(..., *[slice(None, None, s) for s in stride])]
-        return xp.matmul(weight, taken.reshape(n, groups, depth, length)).reshape(n, o, *size)
+        selected = x if not any(s != 1 for s in stride) else x[(..., *[slice(None, None, s) for s in stride])]
+        return xp.matmul(weight, selected.reshape(n, groups, depth, length)).reshape(n, o, *size)
     view = windows(xp, padded(xp, x, padding), kernel, stride, dilation, size)
     out = xp.empty((n, o, *size), x.dtype)
     for low, high in blocks(n, groups * depth * length * x.itemsize):
         cols = xp.empty((c, *kernel, high - low, *size), x.dtype)
         columns(view, cols, low, high, dims)
-        made = xp.matmul(weight, cols.reshape(groups, depth, -1))
-        out[low:high] = made.reshape(o, high - low, *size).swapaxes(0, 1)
+        result = xp.matmul(weight, cols.reshape(groups, depth, -1))
+        out[low:high] = result.reshape(o, high - low, *size).swapaxes(0, 1)
     return out
 
 
@@ -137,16 +137,16 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     """The transpose of the convolution in its input: g (N, O, *out) spread to (N, C, *size)."""
     n, o = g.shape[:2]
     kernel, out = w.shape[2:], g.shape[2:]
-    stride, dilation = steps_taken(stride, out), steps_taken(dilation, kernel)
+    stride, dilation = effective_steps(stride, out), effective_steps(dilation, kernel)
     c, depth, length = w.shape[1] * groups, product(w.shape[1:]), product(out)
     if not n * o * length * depth:
         return xp.zeros((n, c, *size), g.dtype)
-    turned = w.reshape(groups, o // groups, depth).swapaxes(1, 2)
+    transposed = w.reshape(groups, o // groups, depth).swapaxes(1, 2)
     if is_pointwise(kernel, padding) and tuple(size) == tuple(out) and length >= 16:
-        return xp.matmul(turned, g.reshape(n, groups, o // groups, length)).reshape(n, c, *size)
+        return xp.matmul(transposed, g.reshape(n, groups, o // groups, length)).reshape(n, c, *size)
     if g.size < SMALL and all(s == 1 for s in stride) and tuple(size) == transposed_sizes(
             out, kernel, stride, padding, dilation, (0,) * len(out)) and xp.isfinite(w).all():
-        return _by_turned_kernel(xp, g, w, padding, dilation, groups)
+        return _by_flipped_kernel(xp, g, w, padding, dilation, groups)
     spread = xp.zeros((n, c, *[s + 2 * p for s, p in zip(size, padding)]), g.dtype)
     inner = (..., *[slice(p, p + s) for s, p in zip(size, padding)]) if any(padding) else ...
     if w.shape[1] == 1 and groups > 1:
@@ -158,7 +158,7 @@ def conv_input_grad(xp, g, w, size: Ints, stride: Ints, padding: Ints, dilation:
     for low, high in blocks(n, groups * depth * length * g.itemsize):
         m = high - low
         rows = g[low:high].reshape(m, groups, o // groups, length).transpose(1, 2, 0, 3)
-        cols = xp.matmul(turned, rows.reshape(groups, o // groups, m * length)).reshape(c, *kernel, m, *out)
+        cols = xp.matmul(transposed, rows.reshape(groups, o // groups, m * length)).reshape(c, *kernel, m, *out)
         into = spread[low:high].swapaxes(0, 1)
         for place, part in offsets(kernel, stride, dilation, out):
             into[(..., *part)] += cols[(slice(None), *place)]
@@ -169,7 +169,7 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
     """The transpose of the convolution in its weight: (O, C / groups, *kernel)."""
     n, o = g.shape[:2]
     c, out = x.shape[1], g.shape[2:]
-    stride, dilation = steps_taken(stride, out), steps_taken(dilation, kernel)
+    stride, dilation = effective_steps(stride, out), effective_steps(dilation, kernel)
     shape = (o, c // groups, *kernel)
     length, depth, dims = product(out), product(shape[1:]), len(out)
     if not n * o * length * depth:
@@ -195,15 +195,15 @@ def conv_weight_grad(xp, g, x, kernel: Ints, stride: Ints, padding: Ints, dilati
     return total.reshape(shape)
 
 
-def _by_turned_kernel(xp, g, w, padding: Ints, dilation: Ints, groups: int):
-    """With a stride of 1 the transpose is a convolution too, with the kernel turned about and its channels swapped.
+def _by_flipped_kernel(xp, g, w, padding: Ints, dilation: Ints, groups: int):
+    """With a stride of 1 the transpose is a convolution too, with the kernel flipped and its channels swapped.
     For finite weights only: they meet the zeros around g."""
     o, c, *kernel = w.shape
-    turned = xp.flip(w, tuple(range(2, w.ndim))).reshape(groups, o // groups, c, *kernel).swapaxes(1, 2)
+    transposed = xp.flip(w, tuple(range(2, w.ndim))).reshape(groups, o // groups, c, *kernel).swapaxes(1, 2)
     reach = [d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding)]
     if min(reach) < 0:                        # more padding than the kernel reaches: those windows saw nothing else
         g = g[(..., *[slice(max(-r, 0), n - max(-r, 0)) for r, n in zip(reach, g.shape[2:])])]
-    return conv_forward(xp, g, turned.reshape(groups * c, o // groups, *kernel), (1,) * len(kernel),
+    return conv_forward(xp, g, transposed.reshape(groups * c, o // groups, *kernel), (1,) * len(kernel),
                         [max(r, 0) for r in reach], dilation, groups)
 
 

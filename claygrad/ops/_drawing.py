@@ -131,14 +131,14 @@ class Options:
             return empty(size, self.dtype, self.device)
         return self.out if self.out.shape == size else self.out.resize_(size)
 
-    def finish(self, made: Tensor) -> Tensor:
+    def finish(self, result: Tensor) -> Tensor:
         if self.out is None:
-            without_writes(made)
+            without_writes(result)
         if not self.requires_grad:
-            return made
-        if not (made.dtype.is_floating_point or made.dtype.is_complex):
+            return result
+        if not (result.dtype.is_floating_point or result.dtype.is_complex):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return made.requires_grad_()
+        return result.requires_grad_()
 
 
 def needs_no_grad(name: str) -> RuntimeError:

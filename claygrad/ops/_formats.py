@@ -182,16 +182,16 @@ def common_format(arrays: Iterable) -> memory_format:
 def _has_channels_last_strides(shape: Ints, strides: Ints, order: Ints) -> bool:
     if strides[1] == 0:
         return False
-    least = 0
+    smallest = 0
     for axis in reversed(order):                        # channels first, then width, height, (depth,) batch
-        if shape[axis] == 0 or strides[axis] < least:
+        if shape[axis] == 0 or strides[axis] < smallest:
             return False
         # A tensor with one batch and strides all alike (NC11 in row-major order) is not channels last.
-        if axis == 0 and least == strides[1]:
+        if axis == 0 and smallest == strides[1]:
             return False
-        least = strides[axis]
+        smallest = strides[axis]
         if shape[axis] > 1:
-            least *= shape[axis]
+            smallest *= shape[axis]
     return True
 
 

@@ -83,23 +83,23 @@ def view_strides(old: Ints, strides: Ints, new: Ints) -> tuple[int, ...] | None:
     if not old:
         return (1,) * len(new)
     out = [0] * len(new)
-    at, step, run, taken = len(new) - 1, strides[-1], 1, 1
+    at, step, run, covered = len(new) - 1, strides[-1], 1, 1
     for i in range(len(old) - 1, -1, -1):
         run *= old[i]
         if i == 0 or (old[i - 1] != 1 and strides[i - 1] != run * step):       # the run ends here
-            while at >= 0 and (taken < run or new[at] == 1):
-                out[at] = taken * step
-                taken *= new[at]
+            while at >= 0 and (covered < run or new[at] == 1):
+                out[at] = covered * step
+                covered *= new[at]
                 at -= 1
-            if taken != run:
+            if covered != run:
                 return None
             if i:
-                step, run, taken = strides[i - 1], 1, 1
+                step, run, covered = strides[i - 1], 1, 1
     return tuple(out) if at == -1 else None
 
 
 def expanded(shape: Ints, strides: Ints, target: Ints, type_name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shape and strides of a tensor stretched to `target`, where -1 keeps an axis and new axes come first."""
+    """Shape and strides of a tensor expanded to `target`, where -1 keeps an axis and new axes come first."""
     new = len(target) - len(shape)
     if new < 0:
         raise RuntimeError(f"expand({type_name}{{{text(shape)}}}, size={text(target)}): the number of sizes provided "

@@ -104,8 +104,8 @@ def columns(xp, a):
 
 def stack(a):
     """All matrices of a copy made by `columns`, each column by column."""
-    turned = a.swapaxes(-2, -1)
-    return turned.reshape((prod(a.shape[:-2]), *turned.shape[-2:]))
+    transposed = a.swapaxes(-2, -1)
+    return transposed.reshape((prod(a.shape[:-2]), *transposed.shape[-2:]))
 
 
 # LU with row exchanges: a = P L U
@@ -147,9 +147,9 @@ def _lu_of_arrays(xp, work, pivot: bool):
             row = size.argmax(-1) + j
             pivots[..., j] = row + 1
             at = row[..., None, None]
-            chosen = xp.take_along_axis(work, at, -2)
+            pivot_rows = xp.take_along_axis(work, at, -2)
             xp.put_along_axis(work, at, work[..., j:j + 1, :].copy(), -2)
-            work[..., j:j + 1, :] = chosen
+            work[..., j:j + 1, :] = pivot_rows
         head = work[..., j:j + 1, j]
         work[..., j + 1:, j] /= xp.where(head == 0, 1, head)
         work[..., j + 1:, j + 1:] -= work[..., j + 1:, j, None] * work[..., j, None, j + 1:]
@@ -195,14 +195,14 @@ def _triangular_by_lapack(xp, a, b, upper: bool, unit: bool):
     if solve is None:
         return None
     n, k = b.shape[-2:]
-    turned = a.strides[-1] != a.itemsize or a.strides[-2] != n * a.itemsize      # not row by row: taken by columns
-    if turned and (a.strides[-2] != a.itemsize or a.strides[-1] != n * a.itemsize):
+    transposed = a.strides[-1] != a.itemsize or a.strides[-2] != n * a.itemsize      # not row by row: taken by columns
+    if transposed and (a.strides[-2] != a.itemsize or a.strides[-1] != n * a.itemsize):
         a = columns(xp, a)
     x = columns(xp, b)
     matrices = xp.broadcast_to(a, (*b.shape[:-2], n, n))
-    half = "U" if upper == turned else "L"           # rows taken for columns: what was above is below
+    half = "U" if upper == transposed else "L"           # rows taken for columns: what was above is below
     for at, right in zip(xp.ndindex(b.shape[:-2]), stack(x)):
-        if solve(half, "N" if turned else "T", "U" if unit else "N", n, k, matrices[at], n, right, n):
+        if solve(half, "N" if transposed else "T", "U" if unit else "N", n, k, matrices[at], n, right, n):
             return None
     return x
 
@@ -239,8 +239,8 @@ def lu_solve(xp, lu, rows, b, adjoint: bool = False):
         batch = _joint(lu.shape[:-2], b.shape[:-2])
         b = xp.take_along_axis(xp.broadcast_to(b, (*batch, *b.shape[-2:])), xp.broadcast_to(at, (*batch, n, 1)), -2)
         return triangular(xp, lu, triangular(xp, lu, b, False, True), True)
-    turned = lu.swapaxes(-2, -1).conj()
-    x = triangular(xp, turned, triangular(xp, turned, b, False), True, True)
+    transposed = lu.swapaxes(-2, -1).conj()
+    x = triangular(xp, transposed, triangular(xp, transposed, b, False), True, True)
     out = xp.empty_like(x)
     xp.put_along_axis(out, xp.broadcast_to(at, (*x.shape[:-2], n, 1)), x, -2)
     return out

@@ -33,15 +33,15 @@ def check_square(name: str, A: Tensor, argument: str = "A") -> None:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {m} by {n} matrices")
 
 
-def check_fractions(name: str, A: Tensor, *, halves: str | None = None, low: bool = False) -> None:
+def check_fractions(name: str, A: Tensor, *, half: str | None = None, low: bool = False) -> None:
     """Refuse integers; and halves, by the name of the kernel that has no loop for them or as of low precision."""
     if not (A.is_floating_point() or A.is_complex()):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy}")
     if A.is_floating_point() and A.dtype.itemsize == 2:
         if low:
             raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {A.dtype.legacy}")
-        if halves:
-            no_loop(halves, A)
+        if half:
+            no_loop(half, A)
 
 
 def no_loop(kernel: str, A: Tensor) -> None:
@@ -54,7 +54,7 @@ def check_loop(kernel: str, A: Tensor) -> None:
         no_loop(kernel, A)
 
 
-def check_alike(name: str, A: Tensor, B: Tensor, first: str = "A") -> None:
+def check_same_dtype(name: str, A: Tensor, B: Tensor, first: str = "A") -> None:
     if A.dtype != B.dtype:
         raise RuntimeError(f"{name}: Expected {first} and B to have the same dtype, but found {first} of type "
                            f"{A.dtype.legacy} and B of type {B.dtype.legacy} instead")
@@ -118,7 +118,7 @@ def is_vector(A_shape: tuple[int, ...], B_shape: tuple[int, ...]) -> bool:
     return len(B_shape) == 1 or (len(A_shape) - 1 == len(B_shape) and tuple(A_shape[:-1]) == tuple(B_shape))
 
 
-def stretched(A_shape: tuple[int, ...], B_shape: tuple[int, ...]) -> tuple[int, ...]:
+def batch_shape(A_shape: tuple[int, ...], B_shape: tuple[int, ...]) -> tuple[int, ...]:
     """The batch axes of a system of matrices."""
     return broadcast(A_shape[:-2], B_shape[:-2])
 

@@ -13,7 +13,7 @@ functional = {"namespace": "nn.functional", "method": False}
 private = {"function": False, "method": False, "out": False}
 
 
-def chosen(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction asked for: 'none', 'mean' or 'sum'. The two old flags win over the name, with a warning."""
     if size_average is not None or reduce is not None:
         average, reduced = size_average is None or bool(size_average), reduce is None or bool(reduce)

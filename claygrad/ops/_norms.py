@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
 
 LETTERS = "abcdefgh"
-HALVES = ("float16", "bfloat16")
+HALF_DTYPES = ("float16", "bfloat16")
 
 
 def wide(array):
@@ -101,15 +101,15 @@ def second(a: Tensor | None, b: Tensor | None, c: Tensor | None, g: Tensor, x: T
     to_unit = None if b is None else b * g
     if a is not None:
         along_a, along_h = (a * unit).mean(axes, keepdim=True), (h * unit).mean(axes, keepdim=True)
-        bent = -rstd * (a * along_h + h * along_a)
-        to_unit = bent if to_unit is None else to_unit + bent
+        through_rstd = -rstd * (a * along_h + h * along_a)
+        to_unit = through_rstd if to_unit is None else to_unit + through_rstd
         spread = (a * h).mean(axes, keepdim=True) - along_a * along_h
         if centred:
             spread = spread - a.mean(axes, keepdim=True) * h.mean(axes, keepdim=True)
         to_x = -spread * rstd * rstd * unit
     if to_unit is not None:
-        bent = through(to_unit, unit, rstd, axes, centred)
-        to_x = bent if to_x is None else to_x + bent
+        through_rstd = through(to_unit, unit, rstd, axes, centred)
+        to_x = through_rstd if to_x is None else to_x + through_rstd
     return to_g, to_x, to_weight
 
 
@@ -126,7 +126,7 @@ def check_parameters(kernel: str, input: Tensor, *parameters: Tensor | None) -> 
     if not input.dtype.is_floating_point and (kernel == "batch_norm" or not mixed(input, parameters)):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy}'")
     if mixed(input, parameters):
-        if input.dtype.name not in HALVES:
+        if input.dtype.name not in HALF_DTYPES:
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
         if any(p is not None and p.dtype.name != "float32" for p in parameters):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")

@@ -53,7 +53,7 @@ def element(value: Number, dtype: dtype) -> object:
 
 
 def assigned(value: Number, dtype: dtype) -> object:
-    """What an element becomes to which a number is assigned; halves overflow to infinity."""
+    """What an element becomes to which a number is assigned; half precision overflows to infinity."""
     half = dtype.is_floating_point and dtype.itemsize == 2
     return _converted(value, dtype) if half and not isinstance(value, complex) else element(value, dtype)
 

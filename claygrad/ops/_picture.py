@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from claygrad.core import Tensor
 
-MOST = 256              # elements along a side; of more, every second, third ... is shown
+MAX_SIDE = 256              # elements along a side; of more, every second, third ... is shown
 SHOWN = 160             # pixels that the longer side has on the page, at least
 # Dark blue, through white, to dark red: 0 is white where both signs occur. Else from dark to light.
 _SIGNED = np.array([(5, 48, 97), (67, 147, 195), (247, 247, 247), (214, 96, 77), (103, 0, 31)], dtype=float)
@@ -69,7 +69,7 @@ def picture_of(t: Tensor) -> Picture:
         values = values[0]
     values = values.reshape(1, -1) if values.ndim < 2 else values
     for axis in (-1, -2):
-        every = -(-values.shape[axis] // MOST)
+        every = -(-values.shape[axis] // MAX_SIDE)
         values = values.movedim(axis, 0)[::every].movedim(0, axis)
     values = values.abs() if values.is_complex() else values
     numbers = np.asarray(values.double().tolist(), dtype=float)

@@ -54,7 +54,7 @@ def climb(xp, n, first, second, step: Callable):
     return flat.reshape(out.shape)
 
 
-def chosen(xp, climbed, *cases):
+def selected(xp, climbed, *cases):
     """`climbed` but for the elements of (condition, value) cases, of which the first counts."""
     for where, value in reversed(cases):
         climbed = xp.where(where, value, climbed)
@@ -86,7 +86,7 @@ def _chebyshev(xp, x, n, kind: str, limit: int, plus, minus):
     cases = [(n < 0, 0), (plus, at_plus), (minus, at_minus)]
     if (n > limit).any():
         cases.append(((n > limit) & inside, _closed(xp, kind, x, n, inside, sign, double)))
-    return chosen(xp, climbed, *cases)
+    return selected(xp, climbed, *cases)
 
 
 def _closed(xp, kind: str, x, n, inside, sign, double):
@@ -149,7 +149,7 @@ def laguerre_l(xp, x, n):
         k = x.dtype.type(k - 1)
         return fused((k + k) + flat[at], q, k * p) / (k + 1)
 
-    return chosen(xp, climb(xp, xp.where(x == 0, 0, n), xp.ones_like(x), 1 - x, step), (n < 0, 0), (x == 0, 1))
+    return selected(xp, climb(xp, xp.where(x == 0, 0, n), xp.ones_like(x), 1 - x, step), (n < 0, 0), (x == 0, 1))
 
 
 def legendre_p(xp, x, n):
@@ -161,4 +161,4 @@ def legendre_p(xp, x, n):
         return fused((k + k + 1) * flat[at], q, k * p) / (k + 1)
 
     climbed = climb(xp, xp.where(end, 0, n), xp.ones_like(x), x, step)
-    return chosen(xp, climbed, (n < 0, 0), (x == 1, 1), (x == -1, _sign(xp, n, x.dtype)))
+    return selected(xp, climbed, (n < 0, 0), (x == 1, 1), (x == -1, _sign(xp, n, x.dtype)))

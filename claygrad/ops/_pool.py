@@ -103,15 +103,15 @@ def check_pool(input: Tensor, name: str, dims: int, kernel: Ints, stride: Ints, 
             f"{name}{'_with_indices' * name.startswith('max')}_out_cpu{'_template' * name.startswith('max')}(): "
             f"Expected input's non-batch dimensions to have positive length, but input has a shape of {shape} and "
             f"non-batch dimension 0 has length zero!")
-    made = out_sizes(shape[-dims:], kernel, stride, padding, dilation, ceil)
+    out = out_sizes(shape[-dims:], kernel, stride, padding, dilation, ceil)
     if name == "avg_pool3d" and any(n + 2 * p < k for n, k, p in zip(shape[-3:], kernel, padding)):
         given = " ".join([f"{axis}: {n}" for axis, n in zip(letters, shape[-3:])])
         raise RuntimeError(f"input image ({given}) smaller than kernel size "
                            f"({' '.join([f'k{axis}: {k}' for axis, k in zip(letters, kernel)])})")
-    if min(made) < 1:
+    if min(out) < 1:
         channels = shape[first]
         raise RuntimeError(f"Given input size: ({'x'.join(map(str, [channels, *shape[-dims:]]))}). Calculated output "
-                           f"size: ({'x'.join(map(str, [channels, *made]))}). Output size is too small")
+                           f"size: ({'x'.join(map(str, [channels, *out]))}). Output size is too small")
 
 
 # Along one axis
@@ -170,11 +170,11 @@ def lowest(xp, dtype):
 
 def largest(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):
     """The largest elements of windows; NaN is larger than all."""
-    first, least = x.ndim - len(kernel), lowest(xp, x.dtype)
+    first, bottom = x.ndim - len(kernel), lowest(xp, x.dtype)
     kernel, padding = in_reach(x.shape[first:], kernel, stride, padding, dilation, out)
     for i in reversed(range(len(kernel))):
         k, s, d, axis = kernel[i], stride[i], dilation[i], first + i
-        wide = widened(xp, x, axis, padding[i], (out[i] - 1) * s + d * (k - 1) + 1, least)
+        wide = widened(xp, x, axis, padding[i], (out[i] - 1) * s + d * (k - 1) + 1, bottom)
         parts = steps(k, s, d, out[i])
         x = wide[along(axis, parts[0])].copy()
         for part in parts[1:]:
@@ -193,9 +193,9 @@ def has_nan(xp, x) -> bool:
 
 
 def largest_at(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):
-    """The largest elements of windows, and their places in the flattened input: the first of equals, the last NaN."""
+    """The largest elements of windows, and their indices in the flattened input: the first of equals, the last NaN."""
     dims, size = len(kernel), x.shape[x.ndim - len(kernel):]
-    first, least = x.ndim - dims, lowest(xp, x.dtype)
+    first, bottom = x.ndim - dims, lowest(xp, x.dtype)
     kernel, padding = in_reach(size, kernel, stride, padding, dilation, out)
     unknown = has_nan(xp, x)
     if not unknown and product(kernel) <= 25:
@@ -205,20 +205,20 @@ def largest_at(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
     for i in reversed(range(dims)):
         k, s, p, d, axis = kernel[i], stride[i], padding[i], dilation[i], first + i
         length = (out[i] - 1) * s + d * (k - 1) + 1
-        wide = widened(xp, x, axis, p, length, least)
-        places = ((xp.arange(wide.shape[axis]) - p) * flat).reshape(-1, *[1] * (dims - 1 - i)).astype(small)
-        places = xp.broadcast_to(places, wide.shape) if index is None else \
-            widened(xp, index, axis, p, length, 0) + places
+        wide = widened(xp, x, axis, p, length, bottom)
+        indices = ((xp.arange(wide.shape[axis]) - p) * flat).reshape(-1, *[1] * (dims - 1 - i)).astype(small)
+        indices = xp.broadcast_to(indices, wide.shape) if index is None else \
+            widened(xp, index, axis, p, length, 0) + indices
         parts = steps(k, s, d, out[i])
-        x, index = wide[along(axis, parts[0])].copy(), places[along(axis, parts[0])].copy()
+        x, index = wide[along(axis, parts[0])].copy(), indices[along(axis, parts[0])].copy()
         for part in parts[1:]:
             new = wide[along(axis, part)]
             over = takes_over(xp, new, x, unknown)
             xp.copyto(x, new, where=over)
-            xp.copyto(index, places[along(axis, part)], where=over)
+            xp.copyto(index, indices[along(axis, part)], where=over)
         flat *= size[i]
     if any(padding):
-        index = first_of_lowest(xp, x, index, least, size, stride, padding, dilation, out)
+        index = first_of_lowest(xp, x, index, bottom, size, stride, padding, dilation, out)
     return x, index.astype(xp.int64)
 
 
@@ -227,30 +227,30 @@ def largest_found(xp, x, kernel: Ints, stride: Ints, padding: Ints, dilation: In
     equal to them; its number is a byte, which moves faster than an index does."""
     dims = len(kernel)
     best = largest(xp, x, kernel, stride, padding, dilation, out)
-    first, size, least = x.ndim - dims, x.shape[x.ndim - dims:], lowest(xp, x.dtype)
+    first, size, bottom = x.ndim - dims, x.shape[x.ndim - dims:], lowest(xp, x.dtype)
     for i in range(dims):
-        x = widened(xp, x, first + i, padding[i], (out[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1, least)
-    places = list(every(*map(range, kernel)))
+        x = widened(xp, x, first + i, padding[i], (out[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1, bottom)
+    indices = list(every(*map(range, kernel)))
     code = xp.empty(best.shape, xp.uint8)
-    for number in reversed(range(len(places))):
+    for number in reversed(range(len(indices))):
         part = tuple([slice(j * d, j * d + (o - 1) * s + 1, s)
-                      for j, d, o, s in zip(places[number], dilation, out, stride)])
+                      for j, d, o, s in zip(indices[number], dilation, out, stride)])
         xp.copyto(code, number, where=x[(..., *part)] == best)
-    moves = [0] * len(places)
+    moves = [0] * len(indices)
     base = xp.zeros((), xp.int64)
     for i, n in enumerate(size):
-        moves = [step * n + place[i] * dilation[i] for step, place in zip(moves, places)]
+        moves = [step * n + place[i] * dilation[i] for step, place in zip(moves, indices)]
         base = xp.expand_dims(base, -1) * n + (xp.arange(out[i]) * stride[i] - padding[i])
     index = xp.take(xp.array(moves, dtype=xp.int64), code)
     index += base
     if any(padding):
-        index = first_of_lowest(xp, best, index, least, size, stride, padding, dilation, out)
+        index = first_of_lowest(xp, best, index, bottom, size, stride, padding, dilation, out)
     return best, index
 
 
-def first_of_lowest(xp, x, index, least, size: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):
+def first_of_lowest(xp, x, index, bottom, size: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints):
     """Where nothing in a window is above the lowest value, the place is its first element that is not padding."""
-    none = x == least
+    none = x == bottom
     if not none.any():
         return index
     start = xp.zeros((), index.dtype)

@@ -49,16 +49,16 @@ def before(xp, after, start, steps: list[tuple[int, int]]):
     """The rows of a state before each step, given those after it and the state at the start."""
     if len({size for _, size in steps}) == 1 and steps[0] == (0, len(start)):       # padded: the rows one step earlier
         return xp.concatenate([start, after[:-steps[0][1]]])
-    made = xp.empty_like(after)
+    out = xp.empty_like(after)
     at, rows = None, 0
     for first, size in steps:
         kept = min(rows, size)
         if kept:
-            made[first:first + kept] = after[at:at + kept]
+            out[first:first + kept] = after[at:at + kept]
         if kept < size:
-            made[first + kept:first + size] = start[kept:size]
+            out[first + kept:first + size] = start[kept:size]
         at, rows = first, size
-    return made
+    return out
 
 
 def sigmoid_(xp, x):
@@ -76,8 +76,8 @@ def both(first, second):
 
 # --- on tensors --------------------------------------------------------------------------------------------------
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    made = x @ weight.t()
-    return made if bias is None else made + bias
+    out = x @ weight.t()
+    return out if bias is None else out + bias
 
 
 def stepwise(step: Callable, input: Tensor, states: tuple[Tensor, ...], sizes: tuple[int, ...],
@@ -85,9 +85,9 @@ def stepwise(step: Callable, input: Tensor, states: tuple[Tensor, ...], sizes: t
     """The outputs of all steps and the last states, by tensor operations that autograd can follow twice."""
     outputs: dict[int, Tensor] = {}
     for first, size in steps_of(sizes, reverse):
-        made = step(input[first:first + size], *(state[:size] for state in states))
-        outputs[first] = made[0]
-        states = tuple(new if size == old.shape[0] else cat([new, old[size:]]) for new, old in zip(made, states))
+        out = step(input[first:first + size], *(state[:size] for state in states))
+        outputs[first] = out[0]
+        states = tuple(new if size == old.shape[0] else cat([new, old[size:]]) for new, old in zip(out, states))
     return cat([outputs[first] for first in sorted(outputs)]), *states
 
 
@@ -95,13 +95,13 @@ def gradients_again(forward: Callable, tensors: tuple[Tensor | None, ...], needs
                     gs: tuple[Tensor | None, ...], *options: Any) -> tuple[Tensor | None, ...]:
     """Gradients that can be differentiated: the forward is recorded anew and its gradients are taken with a graph.
 
-    Views stand for the tensors, since one tensor may be given twice and its places have gradients of their own.
+    Views stand for the tensors, since one tensor may be given twice, and each time has a gradient of its own.
     """
-    taken = tuple(x if x is None else x.view(x.shape) for x in tensors)
-    outs = forward(*taken, *options)
+    inputs = tuple(x if x is None else x.view(x.shape) for x in tensors)
+    outs = forward(*inputs, *options)
     roots = [(out, g) for out, g in zip(outs, gs) if g is not None and out.requires_grad]
-    needs = tuple(need and x is not None and x.requires_grad for x, need in zip(taken, needs))     # or detached since
-    wanted = [x for x, need in zip(taken, needs) if need]
+    needs = tuple(need and x is not None and x.requires_grad for x, need in zip(inputs, needs))     # or detached since
+    wanted = [x for x, need in zip(inputs, needs) if need]
     if not roots or not wanted:
         return (None,) * len(needs)
     found = iter(run_backward(tuple(out for out, _ in roots), [g for _, g in roots], True, True, wanted, True, False))

@@ -1,10 +1,10 @@
-"""Reductions into places that may repeat, shared by `scatter_reduce` and `index_reduce`."""
+"""Reductions at indices that may repeat, shared by `scatter_reduce` and `index_reduce`."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from claygrad.core.graph.intercept import differentiated
-from claygrad.ops._places import add_at
+from claygrad.ops._indices import add_at
 from claygrad.ops._registry import op
 
 if TYPE_CHECKING:
@@ -35,20 +35,20 @@ def _identity(xp, reduce: str, dtype):
     return -xp.inf if reduce == "amax" else xp.inf
 
 
-def reduce_at(xp, reduce: str, out, places, values, include_self: bool = True) -> None:
-    """Reduce `values` into out.flat[places], in place; `out` is in row-major order."""
-    flat, places = out.reshape(-1), places.reshape(-1)
+def reduce_at(xp, reduce: str, out, indices, values, include_self: bool = True) -> None:
+    """Reduce `values` into out.flat[indices], in place; `out` is in row-major order."""
+    flat, indices = out.reshape(-1), indices.reshape(-1)
     if not include_self:
-        flat[places] = _identity(xp, reduce, out.dtype)
+        flat[indices] = _identity(xp, reduce, out.dtype)
     values = values.astype(out.dtype, copy=False).reshape(-1)
     if reduce in ("sum", "mean"):
-        add_at(xp, out, places, values)
+        add_at(xp, out, indices, values)
     elif reduce == "prod":
-        (xp.logical_and if out.dtype == bool else xp.multiply).at(flat, places, values)
+        (xp.logical_and if out.dtype == bool else xp.multiply).at(flat, indices, values)
     else:
-        (xp.maximum if reduce == "amax" else xp.minimum).at(flat, places, values)
+        (xp.maximum if reduce == "amax" else xp.minimum).at(flat, indices, values)
     if reduce == "mean":
-        count = xp.bincount(places, minlength=flat.size) + include_self
+        count = xp.bincount(indices, minlength=flat.size) + include_self
         count[count == 0] = 1
         if out.dtype.kind in "iu":
             xp.floor_divide(flat, count.astype(out.dtype), out=flat)
@@ -72,9 +72,9 @@ once.rule(input=refused)
 def reduction_gradients(name: str, word: str, g: Tensor, out: Tensor, input: Tensor, src: Tensor, reduce: str,
                         include_self: bool, *, pick: Callable, add: Callable, clear: Callable,
                         again: Callable) -> tuple[Tensor, Tensor]:
-    """Gradients of input and src of a reduction into places.
+    """Gradients of input and src of a reduction at indices.
 
-    `pick(x)` reads x at the places, `add(x, values)` adds values there, `clear(x)` puts zeros there, and
+    `pick(x)` reads x at the indices, `add(x, values)` adds values there, `clear(x)` puts zeros there, and
     `again(input, src)` is the reduction itself.
     """
     if reduce == "sum":

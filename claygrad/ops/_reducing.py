@@ -47,10 +47,10 @@ def _in_blocks(xp, x, axis: int):
 
 
 def spread(t: Tensor, shape: tuple[int, ...], dim: Axes, keepdim: bool) -> Tensor:
-    """A reduced tensor stretched to the shape it was reduced from."""
+    """A reduced tensor expanded to the shape it was reduced from."""
     if dim is None:
-        quick = spread_over(t, shape)
-        return t.expand(shape) if quick is None else quick
+        expanded = spread_over(t, shape)
+        return t.expand(shape) if expanded is None else expanded
     return restored(t, shape, dim, keepdim).expand(shape)
 
 
@@ -71,16 +71,16 @@ def reduced(shape: tuple[int, ...], dim: Axes, keepdim: bool) -> tuple[int, ...]
 FEW = 16
 
 
-def places_beside_nan(n: int, less: Callable[[int, int], bool]) -> list[int]:
+def order_beside_nan(n: int, less: Callable[[int, int], bool]) -> list[int]:
     """Up to `FEW` things in PyTorch's order where some are NaN: each goes to the front if it is less than the first,
     else before those that are greater, up to the first that is not. NaN is neither less nor greater."""
-    places: list[int] = []
+    indices: list[int] = []
     for i in range(n):
-        j = 0 if places and less(i, places[0]) else i
-        while j > 0 and less(i, places[j - 1]):
+        j = 0 if indices and less(i, indices[0]) else i
+        while j > 0 and less(i, indices[j - 1]):
             j -= 1
-        places.insert(j, i)
-    return places
+        indices.insert(j, i)
+    return indices
 
 
 def count(shape: tuple[int, ...], dim: Axes) -> int:
@@ -89,7 +89,7 @@ def count(shape: tuple[int, ...], dim: Axes) -> int:
 
 
 def selected(g: Tensor, indices: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool = True) -> Tensor:
-    """The gradient of values picked along `dim`: zeros with g at the places they came from."""
+    """The gradient of values selected along `dim`: zeros with g at the indices they came from."""
     if not shape:
         return g
     if not keepdim:
@@ -111,13 +111,13 @@ def placed(xp, grad: Tensor, indices: Tensor, size: ints, dim: int, keepdim: boo
     return out
 
 
-def _taken_back(g: Tensor, indices: Tensor, size: tuple[int, ...], dim: int, keepdim: bool) -> Tensor:
+def _scattered_back(g: Tensor, indices: Tensor, size: tuple[int, ...], dim: int, keepdim: bool) -> Tensor:
     if not size:
         return g
     return g.gather(dim, indices) if keepdim else g.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
 
 
-placed.rule(grad=_taken_back, indices=constant)
+placed.rule(grad=_scattered_back, indices=constant)
 
 
 def shared(g: Tensor, mask: Tensor, dim: Axes = None) -> Tensor:

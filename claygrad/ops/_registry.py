@@ -108,16 +108,16 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
     passed = {key: options[key] for key in _TO_CORE if key in options}
     if isinstance(passed.get("differentiable"), int):
         passed["differentiable"] = (passed["differentiable"],)
-    made = declare(fn, kind, said.promote, names, annotations, defaults, positional, name=said.label,
+    operation = declare(fn, kind, said.promote, names, annotations, defaults, positional, name=said.label,
               node=options.get("node") or _camel(said.label) + "Backward0", out=bool(said.out),
               returns=named_tuple(said.label, returns) if returns else None,
               info={key: options.get(key) for key in _TO_INFO} | {"declaration": said}, **passed)
-    install(made)
-    said.op = made
+    install(operation)
+    said.op = operation
     if said.inplace and kind == "composite":
-        METHODS[said.name + "_"] = as_factory(_in_place(said.name, made))
+        METHODS[said.name + "_"] = as_factory(_in_place(said.name, operation))
     elif said.inplace:
-        twin = made.in_place_form()
+        twin = operation.in_place_form()
         for name in (said.name, *said.aliases):
             METHODS[name.rpartition(".")[2] + "_"] = twin
         if said.public:
@@ -125,24 +125,25 @@ def _declare(kind: str, fn: Callable, options: dict[str, Any]) -> Op:
                 if "." not in name:
                     for space in said.namespaces:
                         NAMESPACES[space][name + "_"] = twin
-    _place(said, made)
-    return made
+    _place(said, operation)
+    return operation
 
 
-def _place(said: Declaration, made: Any) -> None:
+def _place(said: Declaration, operation: Any) -> None:
     key = said.fn.__name__
     REGISTRY[key if key not in REGISTRY else f"{said.namespaces[0]}.{said.name}"] = said
     if said.options.get("property") or said.options.get("attribute"):
-        METHODS[said.name] = _attribute(said, made)
+        METHODS[said.name] = _attribute(said, operation)
         if said.options.get("property"):
             return
     for name in (said.name, *said.aliases):
         space, _, last = name.rpartition(".")
         if said.public:
             for where in (space,) if space else said.namespaces:
-                NAMESPACES[where][last] = made.torch_form() if where == "torch" and last in _TWO_FUNCTIONS else made
+                two = where == "torch" and last in _TWO_FUNCTIONS
+                NAMESPACES[where][last] = operation.torch_form() if two else operation
         if said.method and not space and last not in METHODS and "torch" in said.namespaces:
-            METHODS[last] = made.method_form() if hasattr(made, "method_form") else made
+            METHODS[last] = operation.method_form() if hasattr(operation, "method_form") else operation
 
 
 # torch.relu and nn.functional.relu are two functions, which overrides tell apart: Note [What overrides receive].
@@ -155,12 +156,12 @@ class Attribute(property):
     __name__: str
 
 
-def _attribute(said: Declaration, made: Any) -> property:
+def _attribute(said: Declaration, operation: Any) -> property:
     """An attribute of the tensor, which overrides know as Tensor.T.__get__."""
     def assign(self: Any, value: Any) -> None:
         getattr(self, said.name)[...] = value
 
-    read = made.method_form()
+    read = operation.method_form()
     write = as_factory(assign) if said.options.get("attribute") else None
     found = Attribute(read, write)
     found.__name__ = said.name
@@ -192,29 +193,29 @@ _NO_TENSORS = frozenset((
 def _plain(fn: Callable, options: dict[str, Any]) -> Callable:
     """A composite that binds its own arguments: *args, **kwargs, an out= of its own, or raw=True for speed."""
     said = Declaration("composite", fn, fn, options)
-    made = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
-    made = as_factory(made, options.get("native"), said.name in _NO_TENSORS)
-    made.__name__, made.info = said.name, {"declaration": said}
+    operation = _returning(fn, named_tuple(said.label, options["returns"])) if options.get("returns") else fn
+    operation = as_factory(operation, options.get("native"), said.name in _NO_TENSORS)
+    operation.__name__, operation.info = said.name, {"declaration": said}
     if "handed" in options:
-        made.handed = options["handed"]                # the arguments as overrides get them
-    said.op = made
+        operation.handed = options["handed"]                # the arguments as overrides get them
+    said.op = operation
     if said.inplace:
-        METHODS[said.name + "_"] = as_factory(_in_place(said.name, made))
-    _place(said, made)
-    return made
+        METHODS[said.name + "_"] = as_factory(_in_place(said.name, operation))
+    _place(said, operation)
+    return operation
 
 
-def _dressed(made: Callable, fn: Callable, name: str) -> Callable:
-    made.__name__ = made.__qualname__ = name
-    made.__doc__, made.__annotations__ = fn.__doc__, fn.__annotations__
-    made.__wrapped__ = fn  # type: ignore[attr-defined]
-    return made
+def _dressed(operation: Callable, fn: Callable, name: str) -> Callable:
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__, operation.__annotations__ = fn.__doc__, fn.__annotations__
+    operation.__wrapped__ = fn  # type: ignore[attr-defined]
+    return operation
 
 
 def _returning(fn: Callable, kind: type) -> Callable:
     def call(*args: Any, **kwargs: Any) -> Any:
-        made = fn(*args, **kwargs)
-        return kind(made) if type(made) is tuple else made
+        out = fn(*args, **kwargs)
+        return kind(out) if type(out) is tuple else out
     return _dressed(call, fn, fn.__name__)
 
 

@@ -128,10 +128,10 @@ def by_matrix(xp, g, index, weight, axis: int, n: int):
         matrix[rows, index[:, j]] += 1 if weight is None else weight[:, j]
     lead, after = g.shape[:axis], g.shape[axis + 1:]
     if after:
-        made = xp.matmul(matrix.T, g.reshape(product(lead), g.shape[axis], product(after)))
+        out = xp.matmul(matrix.T, g.reshape(product(lead), g.shape[axis], product(after)))
     else:
-        made = xp.matmul(g.reshape(product(lead), g.shape[axis]), matrix)
-    return made.reshape(*lead, n, *after)
+        out = xp.matmul(g.reshape(product(lead), g.shape[axis]), matrix)
+    return out.reshape(*lead, n, *after)
 
 
 # Bytes: PyTorch keeps weights in 16 bits and rounds after every axis
@@ -145,5 +145,5 @@ def in_bytes(xp, x, index, weight, axis: int):
     while precision < 22 and int(0.5 + largest * (1 << (precision + 1))) < 1 << 15:
         precision += 1
     whole = xp.trunc(dense * (1 << precision) + xp.where(dense < 0, -0.5, 0.5)).astype("int64")
-    made = xp.moveaxis(xp.tensordot(x.astype("int64"), whole, axes=(axis, 1)), -1, axis)
-    return xp.clip((made + (1 << (precision - 1))) >> precision, 0, 255).astype("uint8")
+    out = xp.moveaxis(xp.tensordot(x.astype("int64"), whole, axes=(axis, 1)), -1, axis)
+    return xp.clip((out + (1 << (precision - 1))) >> precision, 0, 255).astype("uint8")

@@ -1,4 +1,4 @@
-"""Special functions over an array module: error function, gamma function and its kin, modified Bessel functions.
+"""Special functions over an array module: error function, gamma function and derivatives, modified Bessel functions.
 
 Every function takes (xp, x), computes in float64 and returns the dtype it was given. The methods are textbook ones:
 Chebyshev series (coefficients computed by us with 60 digits), Stirling's series after a shift, reflection for negative

@@ -280,8 +280,8 @@ class TypedStorage:
     def _to(self, kind: dtype) -> TypedStorage:
         if not isinstance(kind, dtype):
             raise TypeError(f"Argument 'dtype' must be torch.dtype, not {type(kind)}")
-        made = self._line().to(kind, copy=True)
-        return TypedStorage(wrap_storage=made.untyped_storage(), dtype=kind, _internal=True)
+        out = self._line().to(kind, copy=True)
+        return TypedStorage(wrap_storage=out.untyped_storage(), dtype=kind, _internal=True)
 
     @classmethod
     def _from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0, *,
@@ -367,8 +367,8 @@ for _name, _kind in _CASTS.items():
 class _Old(type):
     """The class of FloatStorage and its like, of which every typed storage of that dtype is an instance."""
 
-    def __instancecheck__(cls, made: object) -> bool:
-        return isinstance(made, TypedStorage) and made.dtype is vars(cls).get("_dtype")
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is vars(cls).get("_dtype")
 
     @property
     def dtype(cls) -> dtype:
@@ -401,19 +401,19 @@ class _LegacyStorage(TypedStorage, metaclass=_Old):
 
 
 def _place(where: Any) -> device:
-    made = device("cpu" if where is None else where)
-    if made.type not in ("cpu", "meta", "cuda", "xpu", "privateuseone"):
-        raise RuntimeError(f"Storage device not recognized: {made.type}")
-    return parse_device(made)
+    out = device("cpu" if where is None else where)
+    if out.type not in ("cpu", "meta", "cuda", "xpu", "privateuseone"):
+        raise RuntimeError(f"Storage device not recognized: {out.type}")
+    return parse_device(out)
 
 
 def _from_sequence(content: Sequence, kind: dtype, place: device) -> Storage:
     if isinstance(content, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(content).__name__}'")
-    made = empty((len(content),), kind, place)
+    out = empty((len(content),), kind, place)
     if place.type != "meta" and len(content):
-        made.copy_(Tensor.new(made, list(content)) if content else made)
-    return made.untyped_storage()
+        out.copy_(Tensor.new(out, list(content)) if content else out)
+    return out.untyped_storage()
 
 
 def elements_of(given: Any, kind: dtype | None) -> Tensor | None:

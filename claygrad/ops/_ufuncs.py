@@ -61,20 +61,20 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -
     if method == "__call__" and not kwargs and _like_an_operator(name, inputs[0]):
         return _operator(name, *inputs)
     if (any(x.requires_grad for x in tensors) and get_grad_enabled()) or any(x.dtype is _BFLOAT16 for x in tensors):
-        made = _as_operation(name, method, inputs, kwargs)
-        if made is not NotImplemented:
-            return made
+        out = _as_operation(name, method, inputs, kwargs)
+        if out is not NotImplemented:
+            return out
     if any(isinstance(x, Tensor) for x in kwargs.get("out", ())):
         raise TypeError("return arrays must be of ArrayType\n  a tensor is no place for NumPy's results: leave out=")
     if method == "at" and isinstance(inputs[0], Tensor):
         raise TypeError("first operand must be array")
     if isinstance(kwargs.get("where"), Tensor):
         kwargs["where"] = np.asarray(kwargs["where"])
-    made = getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Tensor) else x for x in inputs), **kwargs)
+    out = getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Tensor) else x for x in inputs), **kwargs)
     if kwargs.get("out") is not None or method in ("at", "outer") or not tensors:
-        return made
-    return tuple(map(tensors[0].__array_wrap__, map(np.asarray, made))) if isinstance(made, tuple) else (
-        tensors[0].__array_wrap__(np.asarray(made)))
+        return out
+    return tuple(map(tensors[0].__array_wrap__, map(np.asarray, out))) if isinstance(out, tuple) else (
+        tensors[0].__array_wrap__(np.asarray(out)))
 
 
 def _like_an_operator(name: str, first: Any) -> bool:

@@ -164,9 +164,9 @@ def from_buffer(cls: type[Storage], buffer: Any, byte_order: str = "native", cou
     if dtype is None:
         raise RuntimeError("argument 'dtype' cannot be None")
     values = elements_from_buffer(buffer, byte_order, count, offset, dtype)
-    made = cls(values.nbytes, device=device)
-    set_bytes(made, values.reshape(-1).view(np.uint8))
-    return made
+    out = cls(values.nbytes, device=device)
+    set_bytes(out, values.reshape(-1).view(np.uint8))
+    return out
 
 
 def byteswap(self: Storage, dtype: dtype) -> None:
@@ -175,9 +175,9 @@ def byteswap(self: Storage, dtype: dtype) -> None:
     if self.nbytes() % item:
         raise RuntimeError(f"the length of data is not a multiple of {item}")
     if item > 1 and self.device.type != "meta":
-        turned = self.cpu().clone()
-        bytes_of(turned).view(f"u{item}").byteswap(inplace=True)
-        self.copy_(turned)
+        swapped = self.cpu().clone()
+        bytes_of(swapped).view(f"u{item}").byteswap(inplace=True)
+        self.copy_(swapped)
 
 
 # --- devices ----------------------------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ def same_dtype(expected: Tensor, **others: object) -> None:
 
 def tensor_type(dtype) -> str:
     """What PyTorch's refusals call a tensor of this dtype: those that came later have no class of their own there."""
-    late = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex or dtype.code >= DTYPES["uint16"].code
-    return f"CPU{dtype.legacy}Type" if late else f"{prefix()}.{dtype.legacy}Tensor"
+    lazy = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex or dtype.code >= DTYPES["uint16"].code
+    return f"CPU{dtype.legacy}Type" if lazy else f"{prefix()}.{dtype.legacy}Tensor"
 
 
 def refuse_overflow(value: complex, dtype) -> None:

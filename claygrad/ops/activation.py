@@ -67,12 +67,12 @@ leaky_relu_backward.rule(grad_output=lambda g, input, negative_slope: leaky_relu
                          input=zero)
 
 
-def bent(xp, input, alpha: float, scale: float, rate: float):
+def elu_of(xp, input, alpha: float, scale: float, rate: float):
     "scale * input above 0, scale * alpha * (e ** (rate * input) - 1) below."
     return xp.where(input <= 0, xp.expm1(input * rate) * (alpha * scale), input * scale).astype(input.dtype)
 
 
-def bent_second(g, grad_output, input, alpha: float, scale: float, rate: float):
+def elu_second(g, grad_output, input, alpha: float, scale: float, rate: float):
     below = (input * rate).clamp(max=0).exp() * (alpha * scale * rate * rate)       # clamped: no inf * 0
     return g * grad_output * below.where(~(input >= 0), 0)
 
@@ -82,7 +82,7 @@ def bent_second(g, grad_output, input, alpha: float, scale: float, rate: float):
 def elu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
     "out = input above 0, alpha * (e ** input - 1) below."
     need(input, FLOATS, "elu_cpu")
-    return bent(xp, input, alpha, 1.0, 1.0)
+    return elu_of(xp, input, alpha, 1.0, 1.0)
 elu.rule(input=lambda g, input, alpha: elu_backward(g, input, alpha))
 
 
@@ -94,7 +94,7 @@ def elu_backward(xp, grad_output: Tensor, input: Tensor, alpha: float):
 
 
 elu_backward.rule(grad_output=lambda g, input, alpha: elu_backward(g, input, alpha),
-                  input=lambda g, grad_output, input, alpha: bent_second(g, grad_output, input, alpha, 1.0, 1.0))
+                  input=lambda g, grad_output, input, alpha: elu_second(g, grad_output, input, alpha, 1.0, 1.0))
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -104,7 +104,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 def selu(xp, input: Tensor, inplace: bool = False):
     "The elu that keeps mean 0 and variance 1: out = 1.0507 * elu(input, 1.6733)."
     need(input, FLOATS, "elu_cpu")
-    return bent(xp, input, SELU_ALPHA, SELU_SCALE, 1.0)
+    return elu_of(xp, input, SELU_ALPHA, SELU_SCALE, 1.0)
 selu.rule(input=lambda g, input: selu_backward(g, input))
 
 
@@ -114,7 +114,7 @@ def selu_backward(xp, grad_output: Tensor, input: Tensor):
     number = input.dtype.type
     return grad_output * xp.where(input > 0, number(SELU_SCALE), xp.exp(input) * number(SELU_ALPHA * SELU_SCALE))
 selu_backward.rule(grad_output=lambda g, input: selu_backward(g, input),
-                   input=lambda g, grad_output, input: bent_second(g, grad_output, input, SELU_ALPHA, SELU_SCALE, 1.0))
+                   input=lambda g, grad_output, input: elu_second(g, grad_output, input, SELU_ALPHA, SELU_SCALE, 1.0))
 
 
 def check_celu(alpha) -> None:
@@ -129,7 +129,7 @@ def check_celu(alpha) -> None:
 def celu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
     "The smooth elu: out = input above 0, alpha * (e ** (input / alpha) - 1) below."
     need(input, FLOATS, "elu_cpu")
-    return bent(xp, input, alpha, 1.0, 1.0 / alpha)
+    return elu_of(xp, input, alpha, 1.0, 1.0 / alpha)
 celu.rule(input=lambda g, input, alpha: celu_backward(g, input, alpha))
 
 
@@ -139,7 +139,7 @@ def celu_backward(xp, grad_output: Tensor, input: Tensor, alpha: float):
     "The gradient of celu: grad_output above 0, grad_output * e ** (input / alpha) elsewhere."
     return xp.where(input > 0, grad_output, grad_output * xp.exp(input * input.dtype.type(1.0 / alpha)))
 celu_backward.rule(grad_output=lambda g, input, alpha: celu_backward(g, input, alpha),
-                   input=lambda g, grad_output, input, alpha: bent_second(g, grad_output, input, alpha, 1.0,
+                   input=lambda g, grad_output, input, alpha: elu_second(g, grad_output, input, alpha, 1.0,
                                                                           1.0 / alpha))
 
 

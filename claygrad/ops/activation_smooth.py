@@ -63,8 +63,8 @@ BEND, CUBE = sqrt(2 / pi), 0.044715
 
 def gelu_tanh_slope(xp, input):
     square = input * input
-    bent = xp.tanh(BEND * (input + CUBE * square * input))
-    return 0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * (BEND * (1 + 3 * CUBE * square))
+    tanh = xp.tanh(BEND * (input + CUBE * square * input))
+    return 0.5 * (1 + tanh) + 0.5 * input * (1 - tanh * tanh) * (BEND * (1 + 3 * CUBE * square))
 
 
 @pointwise(name="_gelu_tanh", kernel="gelu_tanh", node="GeluBackward0", **private, samples=line)
@@ -92,9 +92,9 @@ def gelu_tanh_from(xp, grad_output: Tensor, input: Tensor, result: Tensor):
 
 def gelu_tanh_second(g, grad_output, input):
     square = input * input
-    bent = (BEND * (input + CUBE * square * input)).tanh()
+    tanh = (BEND * (input + CUBE * square * input)).tanh()
     slope = BEND * (1 + 3 * CUBE * square)
-    return g * grad_output * (1 - bent * bent) * (slope + input * (3 * BEND * CUBE * input - bent * slope * slope))
+    return g * grad_output * (1 - tanh * tanh) * (slope + input * (3 * BEND * CUBE * input - tanh * slope * slope))
 
 
 gelu_tanh_backward.rule(grad_output=lambda g, input: gelu_tanh_backward(g, input), input=gelu_tanh_second)
@@ -163,13 +163,13 @@ mish.rule(input=lambda g, input: mish_backward(g, input))
 @pointwise(kernel="mish_backward", **private, samples=lambda t: [t.args(t(4), t(4))])
 def mish_backward(xp, grad_output: Tensor, input: Tensor):
     "The gradient of mish: grad_output * (t + input * sigmoid(input) * (1 - t ** 2)), t = tanh(softplus(input))."
-    bent = xp.tanh(log1pexp(xp, input))
-    return grad_output * (bent + input / (1 + xp.exp(-input)) * (1 - bent * bent))
+    tanh = xp.tanh(log1pexp(xp, input))
+    return grad_output * (tanh + input / (1 + xp.exp(-input)) * (1 - tanh * tanh))
 
 
 def mish_second(g, grad_output, input):
-    bent, s = softplus(input).tanh(), input.sigmoid()
-    return g * grad_output * (1 - bent * bent) * s * (2 + input * (1 - s - 2 * bent * s))
+    tanh, s = softplus(input).tanh(), input.sigmoid()
+    return g * grad_output * (1 - tanh * tanh) * s * (2 + input * (1 - s - 2 * tanh * s))
 
 
 mish_backward.rule(grad_output=lambda g, input: mish_backward(g, input), input=mish_second)

@@ -113,9 +113,9 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
     if needed > before:
         storage.resize_(needed)
         initial_from(self, before)
-    made = on_storage(storage, self.dtype, shape, strides, self.storage_offset())
-    made = made._conj() if self.is_conj() else made
-    return adopt(self, made._neg_view() if self.is_neg() else made)
+    out = on_storage(storage, self.dtype, shape, strides, self.storage_offset())
+    out = out._conj() if self.is_conj() else out
+    return adopt(self, out._neg_view() if self.is_neg() else out)
 
 
 @composite(function=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import float32
 from claygrad.core.graph.intercept import differentiated
-from claygrad.ops._norms import HALVES, wide
+from claygrad.ops._norms import HALF_DTYPES, wide
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import FLOATS, need
 from claygrad.ops.dropout import dropout_if
@@ -116,8 +116,8 @@ def fused_attention_backward(xp, grad_output: Tensor, query: Tensor, key: Tensor
     g, kind = wide(grad_output), query.dtype
     to_scores = xp.matmul(g, wide(value).swapaxes(-1, -2)) - (g * wide(out)).sum(axis=-1, keepdims=True)
     to_scores *= weights * weights.dtype.type(scale)
-    turned = to_scores.swapaxes(-1, -2), weights.swapaxes(-1, -2)
-    grads = xp.matmul(to_scores, wide(key)), xp.matmul(turned[0], wide(query)), xp.matmul(turned[1], g)
+    transposed = to_scores.swapaxes(-1, -2), weights.swapaxes(-1, -2)
+    grads = xp.matmul(to_scores, wide(key)), xp.matmul(transposed[0], wide(query)), xp.matmul(transposed[1], g)
     return tuple([grad.astype(kind, copy=False) for grad in grads])
 
 
@@ -206,7 +206,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not (query.dtype.is_floating_point or query.dtype.is_complex):
         query, key = query * 1.0, key * 1.0             # no scores are integers; such values are refused below
-    if query.dtype.name in HALVES:                      # the sums are kept wide until the end
+    if query.dtype.name in HALF_DTYPES:                      # the sums are kept wide until the end
         query, key, value = query.to(float32), key.to(float32), value.to(float32)
     weights = attended(query, key, attn_mask, is_causal, scale)
     out = (dropout_if(weights, dropout_p, True) if dropout_p > 0 else weights).matmul(value)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from claygrad.core import int64
 from claygrad.core.graph.intercept import differentiated
 from claygrad.core.user_warnings import warn
+from claygrad.ops._indices import out_of_bounds
 from claygrad.ops._norms import wide
-from claygrad.ops._places import out_of_bounds
 from claygrad.ops._registry import composite, op
 from claygrad.ops._words import tensor_type
 from claygrad.ops.embedding import check_index_dtype, embedding_renorm_, sparse_rows, sums_by_row

@@ -97,12 +97,12 @@ def moved(input: Tensor, dtype: dtype, where: device, copy: bool = False,
         raise NotImplementedError(f"to: sparse tensors are kept on the CPU, not on '{where}'")
     if input.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    made = empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
-    if made.is_meta:
-        return made
+    out = empty_strided(input.shape, strides_like(input.shape, input.stride(), memory_format), dtype, where)
+    if out.is_meta:
+        return out
     if input.dtype.is_complex and not dtype.is_complex and dtype.name != "bool":
         warn("Casting complex values to real discards the imaginary part")
-    return settled(without_writes(made.copy_(input)), "ToCopyBackward0")
+    return settled(without_writes(out.copy_(input)), "ToCopyBackward0")
 
 
 def is_accelerator(where: device) -> bool:

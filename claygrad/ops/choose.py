@@ -9,7 +9,7 @@ from claygrad.core.dispatch.determinism import alert
 from claygrad.ops._data import type_name
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
-from claygrad.ops._places import add_at, legacy, out_of_bounds, widened
+from claygrad.ops._indices import add_at, legacy, out_of_bounds, widened
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops.join import cat
 
@@ -62,9 +62,9 @@ def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
 
 
 def _unscattered(g: Tensor, mask: Tensor, source_shape: tuple[int, ...]) -> Tensor:
-    taken = g.masked_select(mask)
-    unused = product(source_shape) - taken.numel()
-    return (cat([taken, g.new_zeros(unused)]) if unused else taken).reshape(source_shape)
+    selected = g.masked_select(mask)
+    unused = product(source_shape) - selected.numel()
+    return (cat([selected, g.new_zeros(unused)]) if unused else selected).reshape(source_shape)
 
 
 masked_scatter.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant, source=_unscattered)
@@ -79,13 +79,13 @@ def _check_flat(xp, name: str, input, index) -> None:
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
 
 
-def _check_taken(out: Tensor, result: Tensor) -> None:
+def _check_take_out(out: Tensor, result: Tensor) -> None:
     if out.dtype != result.dtype:
         raise RuntimeError("take(): self and out expected to have the same dtype, but got self.dtype = "
                            f"{result.dtype.legacy} and out.dtype = {out.dtype.legacy}")
 
 
-@op(kernel="take", half="raw", meta=lambda index: index.shape, check_out=_check_taken, out_alias="refuse",
+@op(kernel="take", half="raw", meta=lambda index: index.shape, check_out=_check_take_out, out_alias="refuse",
     samples=lambda t: [t.args(t(3, 4), t.index((2, 3), 12)), t.args(t(3, 4), t.index((), 12)),
                        t.args(t(0), t.index((0,), 1))],
     errors=lambda t: [(t.args(t(4), t.index((1,), 1).add(4)), IndexError,
@@ -143,8 +143,8 @@ def nonzero_positions(xp, input: Tensor):
     found = xp.nonzero(input) if input.ndim else ()
     n = len(found[0]) if found else int(input != 0)
     out = empty_array(xp, (n, input.ndim), (1, n), xp.int64)         # one axis after the other in memory
-    for i, places in enumerate(found):
-        out[:, i] = places
+    for i, indices in enumerate(found):
+        out[:, i] = indices
     return out
 
 

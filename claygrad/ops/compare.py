@@ -195,7 +195,7 @@ def check_where(condition, input, other) -> None:
         raise RuntimeError("where expected condition to be a boolean tensor, "
                            f"but got a tensor with dtype {condition.dtype.legacy}")
     for value in (input, other):
-        if is_number(value):                  # halves are chosen among in single precision
+        if is_number(value):                  # half precision: compared in single precision
             kind = result_type(input, other)
             refuse_overflow(value, float32 if kind.name in ("float16", "bfloat16") else kind)
 

@@ -165,9 +165,9 @@ def einsum(equation: str, *operands) -> Tensor:
     >>> claygrad.einsum("ij,jk->ik", a, b).shape
     claygrad.Size([2, 4])
     """
-    made = native.einsum(equation, operands)
-    if made is not None:
-        return made
+    out = native.einsum(equation, operands)
+    if out is not None:
+        return out
     if isinstance(equation, TensorType):
         tensors, labels, output = spelled((equation, *operands))
         inputs, output = completed(labels, output, tuple(tensor.ndim for tensor in tensors))

@@ -42,11 +42,11 @@ def check_shapes(input: Tensor, weight: Tensor, bias: Tensor | None, stride: int
     dilation, extra = spread_out("dilation", dilation, dims), spread_out("output_padding", output_padding, dims)
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    for values, least, said in ((padding, 0, "negative padding is not supported"),
+    for values, smallest, said in ((padding, 0, "negative padding is not supported"),
                                 (extra, 0, "negative output_padding is not supported"),
                                 (stride, 1, "non-positive stride is not supported"),
                                 (dilation, 0, "dilation should be greater than zero")):
-        if min(values) < least:
+        if min(values) < smallest:
             raise RuntimeError(said)
     shape, size = list(weight.shape), list(input.shape)
     if input.ndim != weight.ndim:
@@ -59,13 +59,14 @@ def check_shapes(input: Tensor, weight: Tensor, bias: Tensor | None, stride: int
         raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but "
                            f"got weight of size [{shape}] instead")
     given = "transposed=1" if transposed else f"groups={groups}"
-    channels, made = (shape[0], shape[1] * groups) if transposed else (shape[1] * groups, shape[0])
+    channels, out_channels = (shape[0], shape[1] * groups) if transposed else (shape[1] * groups, shape[0])
     if size[1] != channels:
         raise RuntimeError(f"Given {given}, weight of size {shape}, expected input{size} to have {channels} channels, "
                            f"but got {size[1]} channels instead")
-    if bias is not None and (bias.ndim != 1 or bias.shape[0] != made):
+    if bias is not None and (bias.ndim != 1 or bias.shape[0] != out_channels):
         raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {shape}, expected bias to be "
-                           f"1-dimensional with {made} elements, but got bias of size {text(bias.shape)} instead")
+                           f"1-dimensional with {out_channels} elements, but got bias of size {text(bias.shape)} "
+                           "instead")
     if min(dilation) < 1:
         raise RuntimeError("non-positive dilation is not supported" if dims != 2 else
                            f"dilation should be greater than zero, but got {list(dilation)}")
@@ -100,12 +101,12 @@ def check_transposed(size: list[int], kernel: list[int], stride: tuple, padding:
         named = " ".join([f"{word}_{axis}: {value}" for word, values, one in parts
                           for axis, value in zip(AXES[-max(len(size), 2):], (one, *values) if lone else values)])
         raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + named)
-    made = list(_conv.transposed_sizes(size, kernel, stride, padding, dilation, extra))
-    if min(made) < 1:
+    out = list(_conv.transposed_sizes(size, kernel, stride, padding, dilation, extra))
+    if min(out) < 1:
         if lone:
-            size, made = [1, *size], [1, *made]
+            size, out = [1, *size], [1, *out]
         raise RuntimeError(f"Given input size per channel: ({by(size)}). Calculated output size per channel: "
-                           f"({by(made)}). Output size is too small")
+                           f"({by(out)}). Output size is too small")
 
 
 def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool, dilation: ints) -> None:
@@ -147,8 +148,8 @@ def result_shape(input, weight, stride, padding, dilation, transposed, output_pa
         extra = spread_out("", output_padding, dims)
         return (input.shape[0], weight.shape[1] * groups, *_conv.transposed_sizes(
             input.shape[2:], weight.shape[2:], stride, padding, dilation, extra))
-    made = weight.shape[0] if weight.shape[1] else 0         # of no channels there come none, as in PyTorch
-    return (input.shape[0], made, *_conv.out_sizes(input.shape[2:], weight.shape[2:], stride, padding,
+    out = weight.shape[0] if weight.shape[1] else 0         # of no channels there come none, as in PyTorch
+    return (input.shape[0], out, *_conv.out_sizes(input.shape[2:], weight.shape[2:], stride, padding,
                                            dilation))
 
 
@@ -181,15 +182,15 @@ def spare(shape, g_shape, kernel, stride, padding, dilation) -> list[int]:
     """The elements at the end of an input of `shape` that no window reaches."""
     dims = len(kernel)
     stride, padding, dilation = [spread_out("", v, dims) for v in (stride, padding, dilation)]
-    least = _conv.transposed_sizes(g_shape[2:], kernel, stride, padding, dilation, (0,) * dims)
-    return [n - m for n, m in zip(shape[2:], least)]
+    smallest = _conv.transposed_sizes(g_shape[2:], kernel, stride, padding, dilation, (0,) * dims)
+    return [n - m for n, m in zip(shape[2:], smallest)]
 
 
 def first_windows(input, weight, shape, stride, padding, dilation, groups):
     """The convolution, as many windows of it as `shape` has: an output_padding of a stride or more makes room for
     windows that the transposed convolution did not spread."""
-    made = convolution(input, weight, None, stride, padding, dilation, False, 0, groups)
-    return made if made.shape[2:] == shape[2:] else made[(..., *[slice(n) for n in shape[2:]])]
+    out = convolution(input, weight, None, stride, padding, dilation, False, 0, groups)
+    return out if out.shape[2:] == shape[2:] else out[(..., *[slice(n) for n in shape[2:]])]
 
 
 def input_gradient(g, weight, input_shape, stride, padding, dilation, transposed, groups):

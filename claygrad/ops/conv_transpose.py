@@ -107,14 +107,14 @@ def conv_tbc(xp, input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0):
 
 def as_convolution(g, weight, pad):
     """The gradient in the input, by way of (batch, channels, time)."""
-    turned = convolution(g.permute(1, 2, 0), conj(weight).permute(2, 1, 0), None, 1, pad, 1, True, 0, 1)
-    return turned.permute(2, 0, 1)
+    transposed = convolution(g.permute(1, 2, 0), conj(weight).permute(2, 1, 0), None, 1, pad, 1, True, 0, 1)
+    return transposed.permute(2, 0, 1)
 
 
 def kernel_gradient(g, input, weight_shape, pad):
     from claygrad.ops.conv import correlated
-    made = correlated(g.permute(1, 2, 0), conj(input).permute(1, 2, 0), (weight_shape[0],), 1, pad, 1, 1)
-    return made.permute(2, 1, 0)
+    out = correlated(g.permute(1, 2, 0), conj(input).permute(1, 2, 0), (weight_shape[0],), 1, pad, 1, 1)
+    return out.permute(2, 1, 0)
 
 
 conv_tbc.rule(input=as_convolution, weight=kernel_gradient, bias=lambda g: g.sum((0, 1)))

@@ -74,8 +74,8 @@ def rebuild_tensor(kind: type[Tensor], storage: Storage, dtype: dtype, offset: i
 
 def rebuild_sparse(kind: type[Tensor], layout: Any, described: tuple, requires_grad: bool) -> Tensor:
     """A leaf of class `kind` with these indices and values."""
-    made = UPCALLS["sparse_module"]().rebuilt(layout, described)
-    return require_grad(made if kind is Tensor else Tensor._make_subclass(kind, made), requires_grad)
+    out = UPCALLS["sparse_module"]().rebuilt(layout, described)
+    return require_grad(out if kind is Tensor else Tensor._make_subclass(kind, out), requires_grad)
 
 
 def _reduce_storage(self: Storage, protocol: int) -> tuple:

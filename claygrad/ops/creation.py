@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 # --- what factories ask for -------------------------------------------------------------------------------------
-def chosen_dtype(name: str, given: Any) -> dtype | None:
+def checked_dtype(name: str, given: Any) -> dtype | None:
     """The dtype an argument means; None means none was given."""
     if given is None:
         return None
@@ -47,7 +47,7 @@ def chosen_dtype(name: str, given: Any) -> dtype | None:
     return found
 
 
-def chosen_device(name: str, given: Any) -> device:
+def checked_device(name: str, given: Any) -> device:
     """The device an argument means; None means the default one."""
     if given is None:
         return default_device()
@@ -72,15 +72,15 @@ def check_layout(name: str, given: Any) -> None:
         raise TypeError(f"{name}(): argument 'layout' must be {prefix()}.layout, not {type(given).__name__}")
 
 
-def leaf(name: str, made: Tensor, requires_grad: Any) -> Tensor:
+def leaf(name: str, out: Tensor, requires_grad: Any) -> Tensor:
     """A tensor just made, as a leaf that requires grad if that was asked for."""
     if requires_grad is False:
-        return made
+        return out
     if requires_grad is not True:
         raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
-    if not (made.dtype.is_floating_point or made.dtype.is_complex):
+    if not (out.dtype.is_floating_point or out.dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return require_grad(made, True)
+    return require_grad(out, True)
 
 
 def _placed(array: np.ndarray, where: device) -> Tensor:
@@ -153,15 +153,15 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | None
     if pin_memory is not False:
         refuse_pinning("tensor", pin_memory)
     if dtype is not None:
-        dtype = chosen_dtype("tensor", dtype)
-    where = default_device() if device is None else chosen_device("tensor", device)
+        dtype = checked_dtype("tensor", dtype)
+    where = default_device() if device is None else checked_device("tensor", device)
     kind = type(data)
     if (kind is list or kind is float or kind is int) and where.type == "cpu" \
             and not (kind is list and data and type(data[0]) is np.ndarray):
-        made = wrap(array_from(data, dtype))
+        out = wrap(array_from(data, dtype))
     else:
-        made = _from_data(data, dtype, where, "torch.tensor")
-    return made if requires_grad is False else leaf("tensor", made, requires_grad)
+        out = _from_data(data, dtype, where, "torch.tensor")
+    return out if requires_grad is False else leaf("tensor", out, requires_grad)
 
 
 @composite(method=False, raw=True, samples=lambda t: [t.args([1, 2]), t.args(t(3))])
@@ -169,11 +169,11 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
     """The data as a tensor, without copying where that can be: tensors as they are, NumPy arrays by sharing memory."""
     if dtype is None and device is None and isinstance(data, Tensor):
         return data
-    wanted = chosen_dtype("as_tensor", dtype)
+    wanted = checked_dtype("as_tensor", dtype)
     if isinstance(data, Tensor):
-        where = data.device if device is None else chosen_device("as_tensor", device)
+        where = data.device if device is None else checked_device("as_tensor", device)
         return data.to(where, wanted or data.dtype)
-    where = chosen_device("as_tensor", device)
+    where = checked_device("as_tensor", device)
     if isinstance(data, np.ndarray) and where.type == "cpu" and (wanted is None or wanted.numpy == data.dtype):
         return from_numpy(data)
     return _from_data(data, wanted, where, "torch.as_tensor")
@@ -197,7 +197,7 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
 @composite(method=False, raw=True, samples=lambda t: [t.args(bytearray(b"abcdefgh"), dtype=DTYPES["int32"])])
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor on the memory of an object with Python's buffer protocol."""
-    wanted = chosen_dtype("frombuffer", dtype)
+    wanted = checked_dtype("frombuffer", dtype)
     try:
         size = memoryview(buffer).nbytes
     except TypeError:
@@ -236,8 +236,8 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | None
     for name, value in (("copy", copy), ("requires_grad", requires_grad)):
         if value is not None and type(value) is not bool:
             raise TypeError(f"asarray(): argument '{name}' must be bool, not {type_name(value)}")
-    wanted = chosen_dtype("asarray", dtype)
-    where = None if device is None else chosen_device("asarray", device)
+    wanted = checked_dtype("asarray", dtype)
+    where = None if device is None else checked_device("asarray", device)
     source = _without_copy(obj, wanted)
     if copy is False and isinstance(obj, np.generic):
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
@@ -284,8 +284,8 @@ def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: d
     """A new tensor with a copy of the data, of this one's dtype and device unless others are given."""
     refuse_pinning("new_tensor", pin_memory)
     check_layout("new_tensor", layout)
-    wanted = chosen_dtype("new_tensor", dtype) or self.dtype
-    where = self.device if device is None else chosen_device("new_tensor", device)
+    wanted = checked_dtype("new_tensor", dtype) or self.dtype
+    where = self.device if device is None else checked_device("new_tensor", device)
     return leaf("new_tensor", _from_data(data, wanted, where, "tensor.new_tensor"), requires_grad)
 
 

@@ -2,14 +2,14 @@
 
 Labels are interleaved with blanks; an alignment stays at a place, goes on by one, or, between different labels, skips
 the blank. `log_alpha[b, t, s]` is the log-probability of all alignments of the first t + 1 frames that end at place s;
--inf behind the frames and places of an example.
+-inf behind the frames and positions of an example.
 """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor
-from claygrad.ops._losses import chosen
+from claygrad.ops._losses import reduction_of
 from claygrad.ops._registry import composite, constant, missing, op
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def checked(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], ta
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if len(lengths) != batch:
             raise RuntimeError(f"{name} must be of size batch_size")
-    for name, lengths, most in (("target_lengths", target_lengths, None), ("input_lengths", input_lengths, frames)):
+    for name, lengths, limit in (("target_lengths", target_lengths, None), ("input_lengths", input_lengths, frames)):
         for length in lengths:
             if length < 0:
                 raise RuntimeError(f"Expected {name} to have value at least 0, but got value {length} {ALLOCATE}")
-            if most is not None and length > most:
-                raise RuntimeError(f"Expected {name} to have value at most {most}, but got value {length} {ALLOCATE}")
+            if limit is not None and length > limit:
+                raise RuntimeError(f"Expected {name} to have value at most {limit}, but got value {length} {ALLOCATE}")
     longest = max(target_lengths)
     if targets.ndim == 1 and targets.numel() != sum(target_lengths):
         raise RuntimeError(f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size "
@@ -58,7 +58,7 @@ def checked(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], ta
                            f"{targets.shape[1]} for argument #2 'targets' {ALLOCATE}")
 
 
-def places(xp, targets, target_lengths: tuple[int, ...], blank: int, classes: int):
+def labels_and_skips(xp, targets, target_lengths: tuple[int, ...], blank: int, classes: int):
     """(batch, 2 * longest + 1): the label of every place, blank where there is none; and where a skip may end."""
     longest = max(target_lengths)
     labels = xp.full((len(target_lengths), 2 * longest + 1), blank, dtype=xp.int64)
@@ -75,12 +75,12 @@ def places(xp, targets, target_lengths: tuple[int, ...], blank: int, classes: in
 
 
 def spoken(xp, log_probs, labels):
-    """(frames, batch, places): the log-probability of every place's label in every frame."""
+    """(frames, batch, positions): the log-probability of every position's label in every frame."""
     return xp.take_along_axis(log_probs, xp.broadcast_to(labels, (log_probs.shape[0], *labels.shape)), axis=2)
 
 
 def moved(xp, row, by: int):
-    """The row shifted along the places, -inf coming in."""
+    """The row shifted along the positions, -inf coming in."""
     out = xp.full(row.shape, MINUS, dtype=row.dtype)
     if by > 0:
         out[:, by:] = row[:, :-by]
@@ -105,7 +105,7 @@ def aligned(xp, log_probs: Tensor, targets: Tensor, input_lengths: tuple, target
             zero_infinity: bool):
     "Minus the log-probability of all alignments of every example; and log_alpha."
     frames, batch, classes = log_probs.shape
-    labels, skips = places(xp, targets, target_lengths, blank, classes)
+    labels, skips = labels_and_skips(xp, targets, target_lengths, blank, classes)
     said = spoken(xp, log_probs, labels)
     alpha = xp.full((frames, *labels.shape), MINUS, dtype=log_probs.dtype)
     lengths = xp.asarray(target_lengths)
@@ -141,7 +141,7 @@ def ctc_backward(xp, grad_output: Tensor, log_probs: Tensor, targets: Tensor, lo
     passes on is the same as for the derivative proper, which is minus the latter.
     """
     frames, _, classes = log_probs.shape
-    labels, skips = places(xp, targets, target_lengths, blank, classes)
+    labels, skips = labels_and_skips(xp, targets, target_lengths, blank, classes)
     said = spoken(xp, log_probs, labels)
     lengths, last = xp.asarray(target_lengths), xp.asarray(input_lengths) - 1
     beta = backward_rows(xp, said, skips, lengths, last)
@@ -231,7 +231,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | ints, t
     `log_probs` is (frames, examples, classes), a log_softmax; `targets` (examples, labels), or all labels in one row.
     The mean is of the losses over their numbers of labels. `zero_infinity` makes losses that no alignment exists for 0.
     """
-    return loss_of(log_probs, targets, input_lengths, target_lengths, blank, chosen(None, None, reduction),
+    return loss_of(log_probs, targets, input_lengths, target_lengths, blank, reduction_of(None, None, reduction),
                    zero_infinity)
 
 

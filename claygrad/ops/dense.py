@@ -18,7 +18,7 @@ from claygrad.ops._formats import (
 )
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._registry import composite, op
-from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.creation import check_layout, checked_device, checked_dtype, leaf, refuse_pinning
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -56,9 +56,9 @@ def empty_permuted(size: ints, physical_layout: ints, *, dtype: dtype | None = N
     for d in reversed(order):
         strides[d] = step
         step *= max(size[d], 1)
-    made = empty_strided(size, tuple(strides), chosen_dtype("empty_permuted", dtype) or default_dtype(),
-                         chosen_device("empty_permuted", device))
-    return leaf("empty_permuted", initial(made), requires_grad)
+    out = empty_strided(size, tuple(strides), checked_dtype("empty_permuted", dtype) or default_dtype(),
+                         checked_device("empty_permuted", device))
+    return leaf("empty_permuted", initial(out), requires_grad)
 
 
 @composite(function=False, varargs="size", samples=lambda t: [t.args(t(3, 4), 3, 1), t.args(t(2, 3, 4), (4,)),
@@ -66,7 +66,7 @@ def empty_permuted(size: ints, physical_layout: ints, *, dtype: dtype | None = N
            errors=lambda t: [(t.args(t(4, 5), 3, 1), RuntimeError,
                               "size {[3, 1]} is not expandable to size {[4, 5]}.")])
 def sum_to_size(input: Tensor, size: ints) -> Tensor:
-    "Summed over all that broadcasting would have stretched a tensor of `size` along."
+    "Summed over all that broadcasting would have expanded a tensor of `size` along."
     size, shape = sizes(size), tuple(input.shape)
     lead = len(shape) - len(size)
     if lead < 0 or any(n not in (1, have) for n, have in zip(size, shape[lead:])):
@@ -94,7 +94,7 @@ def _check_long(out: Tensor, result: Tensor) -> None:
     samples=lambda t: [t.args(t(3, 4, dtype="bool"), size=4), t.args(t(5), size=7, fill_value=9), t.args(t(), size=2)],
     errors=lambda t: [(t.args(t(3), size=-1), RuntimeError, "nonzero_static: 'size' must be an non-negative integer")])
 def nonzero_static(xp, input: Tensor, *, size: int, fill_value: int = -1):
-    "The places of elements that are not zero, cut or filled up with `fill_value` to `size` rows."
+    "The indices of elements that are not zero, cut or filled up with `fill_value` to `size` rows."
     out = xp.full((size, input.ndim), fill_value, "int64")
     found = xp.argwhere(input)[:size]
     out[:len(found)] = found
@@ -221,10 +221,10 @@ def _to_layout(name: str, kind: layout, blocks: bool) -> None:
 
     def plain(self: Tensor, dense_dim: int | None = None) -> Tensor:
         return UPCALLS["sparse_module"]().to_sparse(self, layout=kind, dense_dim=dense_dim)
-    made = method if blocks else plain
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"The tensor in the layout {kind.name}."
-    composite(function=False, raw=True)(made)
+    out = method if blocks else plain
+    out.__name__ = out.__qualname__ = name
+    out.__doc__ = f"The tensor in the layout {kind.name}."
+    composite(function=False, raw=True)(out)
 
 
 for _name, _kind in (("to_sparse_coo", sparse_coo), ("to_sparse_csr", sparse_csr), ("to_sparse_csc", sparse_csc)):

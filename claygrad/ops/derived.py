@@ -55,21 +55,21 @@ def isin(elements: Any = None, test_elements: Any = None, *, element: Any = None
         got = ", ".join(type(value).__name__ for value in (first, second))
         raise TypeError(f"isin() received an invalid combination of arguments - got ({got}), but expected one of:\n"
                         f"{_ISIN}")
-    made = _isin(_tensor_beside(first, tensors[0]), _tensor_beside(second, tensors[0]), assume_unique, invert)
+    result = _isin(_tensor_beside(first, tensors[0]), _tensor_beside(second, tensors[0]), assume_unique, invert)
     if out is None:
-        return made
+        return result
     if out.dtype.name != "bool":
         raise RuntimeError(f"Expected out tensor to have dtype bool, but got {out.dtype.c_name} instead")
-    return into("isin", out, made)
+    return into("isin", out, result)
 
 
 def _tensor_beside(value: Any, other: Tensor) -> Tensor:
     """A number in the dtype of the tensor beside it, unless that cannot hold its kind: 257 is 1 in uint8."""
     if isinstance(value, TensorType):
         return value
-    made = tensor(value, dtype=complex if isinstance(value, complex) else None, device=other.device)
-    weak = made.dtype.category <= other.dtype.category and not isinstance(value, bool)
-    return made.to(other.dtype) if weak else made
+    out = tensor(value, dtype=complex if isinstance(value, complex) else None, device=other.device)
+    weak = out.dtype.category <= other.dtype.category and not isinstance(value, bool)
+    return out.to(other.dtype) if weak else out
 
 
 # --- indices and powers -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     ints = int | tuple[int, ...] | list[int]
 
-def at_least(norm: Tensor, eps: float) -> Tensor:
+def bounded_below(norm: Tensor, eps: float) -> Tensor:
     """A norm with the value of the bound where it is below it, but always with its own gradient."""
     return norm + (eps - norm.detach()).clamp_min(0)
 
@@ -45,7 +45,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     x1, x2 = x1.to(kind), x2.to(kind)
     shape = broadcast(x1.shape, x2.shape)
     x1, x2 = x1.expand(shape), x2.expand(shape)
-    first, second = (at_least(vector_norm(x, 2, dim, True), eps) for x in (x1, x2))
+    first, second = (bounded_below(vector_norm(x, 2, dim, True), eps) for x in (x1, x2))
     return ((x1 / first) * (x2 / second)).sum(dim)
 
 

@@ -47,7 +47,7 @@ def _dropped(input: Tensor, p: float, inplace: bool, feature: bool = False) -> T
     return input.mul_(mask) if inplace else input * mask
 
 
-def _bent(input: Tensor, p: float, inplace: bool, feature: bool = False) -> Tensor:
+def _alpha_dropout(input: Tensor, p: float, inplace: bool, feature: bool = False) -> Tensor:
     """The dropout of selu networks: what is dropped becomes selu's lowest value, and mean and variance stay."""
     if p == 0 or p == 1 or not input.numel():
         return _dropped(input, p, inplace)
@@ -163,7 +163,7 @@ def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, batched
 @composite(method=False, namespace="nn.functional", samples=_cases, errors=lambda t: [
     *_mistakes(t), (t.args(t(2, 2, 2, 2)), RuntimeError, "dropout1d: Expected 2D or 3D input, but received a 4D ")])
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    "Each channel of (examples, channels, places) or (channels, places) is zero with probability p while training."
+    "Each channel of (N, C, positions) or (C, positions) is zero with probability p while training."
     _checked(p, ValueError)
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
@@ -213,25 +213,25 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 @composite(method=False, samples=_cases_said, errors=_mistakes_said)
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     "As `nn.functional.alpha_dropout`, with all its arguments said."
-    return _bent(input, _checked(p), False) if train else input
+    return _alpha_dropout(input, _checked(p), False) if train else input
 
 
 @composite(method=False, samples=_in_place_cases)
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     "As `alpha_dropout`, in place."
-    return _bent(input, _checked(p), True) if train else input
+    return _alpha_dropout(input, _checked(p), True) if train else input
 
 
 @composite(method=False, samples=_cases_said, errors=_mistakes_said)
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     "As `nn.functional.feature_alpha_dropout`, with all its arguments said."
-    return _bent(input, _checked(p), False, True) if train else input
+    return _alpha_dropout(input, _checked(p), False, True) if train else input
 
 
 @composite(method=False, samples=_in_place_cases)
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     "As `feature_alpha_dropout`, in place."
-    return _bent(input, _checked(p), True, True) if train else input
+    return _alpha_dropout(input, _checked(p), True, True) if train else input
 
 
 def _cases_training(t) -> list:
@@ -242,7 +242,7 @@ def _cases_training(t) -> list:
 def functional_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     "The dropout of selu networks: dropped elements become selu's lowest value, and mean and variance stay."
     _checked(p, ValueError)
-    return _bent(input, p, inplace) if training else input
+    return _alpha_dropout(input, p, inplace) if training else input
 
 
 @composite(name="feature_alpha_dropout", method=False, namespace="nn.functional", samples=_cases_training,
@@ -251,4 +251,4 @@ def functional_feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bo
                                      inplace: bool = False) -> Tensor:
     "alpha_dropout of whole channels."
     _checked(p, ValueError)
-    return _bent(input, p, inplace, True) if training else input
+    return _alpha_dropout(input, p, inplace, True) if training else input

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import UPCALLS
-from claygrad.ops._places import out_of_bounds
+from claygrad.ops._indices import out_of_bounds
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import tensor_type
 

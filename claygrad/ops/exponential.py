@@ -101,11 +101,11 @@ def logaddexp(xp, input: Tensor, other: Tensor):
     if input.dtype.kind != "c":
         return xp.logaddexp(input, other)
     first = input.real >= other.real
-    most = xp.where(first, input, other)
-    out = most + xp.log1p(xp.exp(xp.where(first, other - input, input - other)))
+    largest = xp.where(first, input, other)
+    out = largest + xp.log1p(xp.exp(xp.where(first, other - input, input - other)))
     infinite = xp.isinf(input.real) & (input.real == other.real)         # where a difference would be NaN
     if infinite.any():
-        out = xp.where(infinite, xp.where(input.real < 0, most, xp.log(xp.exp(input) + xp.exp(other))), out)
+        out = xp.where(infinite, xp.where(input.real < 0, largest, xp.log(xp.exp(input) + xp.exp(other))), out)
     return out
 logaddexp.rule(input=lambda g, input, other: g / conj((other - input).exp() + 1),
                other=lambda g, input, other: g / conj((input - other).exp() + 1))

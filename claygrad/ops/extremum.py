@@ -8,7 +8,7 @@ from claygrad.core import bool as boolean
 from claygrad.core import int64
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._out import EXACT, MEDIAN
-from claygrad.ops._reducing import FEW, far, need_elements, no_complex_gradient, placed, places_beside_nan, shared
+from claygrad.ops._reducing import FEW, far, need_elements, no_complex_gradient, order_beside_nan, placed, shared
 from claygrad.ops._registry import composite, op, reduction
 from claygrad.ops._words import need
 
@@ -303,7 +303,7 @@ def mode(xp, input: Tensor, dim: int = -1, keepdim: bool = False):
     need(input, ORDERED, "mode_cpu")
     if input.dtype.kind == "f" and input.shape[axis] <= FEW and xp.isnan(input).any():
         order = xp.apply_along_axis(
-            lambda line: places_beside_nan(len(line), lambda i, j: bool(line[i] < line[j])), axis, input)
+            lambda line: order_beside_nan(len(line), lambda i, j: bool(line[i] < line[j])), axis, input)
     else:
         order = xp.argsort(input, axis=axis, kind="stable")
     line = xp.moveaxis(xp.take_along_axis(input, order, axis), axis, -1)

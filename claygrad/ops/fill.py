@@ -24,7 +24,7 @@ from claygrad.ops._formats import (
 from claygrad.ops._geometry import sizes, text
 from claygrad.ops._numbers import element
 from claygrad.ops._registry import composite
-from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.creation import check_layout, checked_device, checked_dtype, leaf, refuse_pinning
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     Device = device | str | None
 
 
-def set_to(made: Tensor, value: Number) -> Tensor:
+def set_to(out: Tensor, value: Number) -> Tensor:
     """Fill a tensor that was just made: no history, no count."""
-    plain = type(value) is int and 0 <= value <= 1 and made.dtype.numpy.isbuiltin == 1
-    bits = made.dtype.numpy.names and not made.dtype.is_complex
+    plain = type(value) is int and 0 <= value <= 1 and out.dtype.numpy.isbuiltin == 1
+    bits = out.dtype.numpy.names and not out.dtype.is_complex
     if bits and value:
-        raise NotImplementedError(f"\"fill_cpu\" not implemented for '{made.dtype.legacy}'")
-    number = value if plain or bits else element(value, made.dtype)
-    if made.device.type == "cpu":
-        array_of(made).fill(number)
-    elif not made.is_meta:
-        set_elements(made, np.full((), number, made.dtype.numpy))
-    return made
+        raise NotImplementedError(f"\"fill_cpu\" not implemented for '{out.dtype.legacy}'")
+    number = value if plain or bits else element(value, out.dtype)
+    if out.device.type == "cpu":
+        array_of(out).fill(number)
+    elif not out.is_meta:
+        set_elements(out, np.full((), number, out.dtype.numpy))
+    return out
 
 
 _PLAIN = {int}
@@ -91,7 +91,7 @@ def _is_int(value: Any) -> bool:
 
 def out_dtype(name: str, out: Tensor | None, given: dtype | None) -> dtype | None:
     """The dtype in which a result is made: that of out= where there is one, which must not contradict."""
-    given = chosen_dtype(name, given)
+    given = checked_dtype(name, given)
     if out is None:
         return given
     if not isinstance(out, TensorType):
@@ -101,13 +101,13 @@ def out_dtype(name: str, out: Tensor | None, given: dtype | None) -> dtype | Non
     return out.dtype
 
 
-def finished(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
+def finished(name: str, result: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
     """A tensor just made, or the one given as out= with its elements, as a leaf if that is asked for."""
     if out is None:
-        return leaf(name, made, requires_grad)
-    if out.shape != made.shape:
-        out.resize_(made.shape)
-    into(name, out, made)
+        return leaf(name, result, requires_grad)
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    into(name, out, result)
     return out if requires_grad is False else out.requires_grad_(requires_grad)
 
 
@@ -115,7 +115,7 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
           layout: Any,
           device: Device, pin_memory: Any, requires_grad: Any) -> Tensor:
     """A contiguous tensor filled with `value` (None: left as it is), of the dtype given or the natural one."""
-    kind = natural if dtype is None else chosen_dtype(name, dtype)
+    kind = natural if dtype is None else checked_dtype(name, dtype)
     if pin_memory is not False:
         refuse_pinning(name, pin_memory)
     if layout is not None and layout is not strided:
@@ -126,12 +126,12 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
     if out is not None:
         kind = out_dtype(name, out, None if dtype is None else kind)
         device = out.device
-    made = core_empty(size, kind, None if device is None else chosen_device(name, device))
+    result = core_empty(size, kind, None if device is None else checked_device(name, device))
     if value is not None:
-        set_to(made, value)
+        set_to(result, value)
     else:
-        initial(made)
-    return made if out is None and requires_grad is False else finished(name, made, out, requires_grad)
+        initial(result)
+    return result if out is None and requires_grad is False else finished(name, result, out, requires_grad)
 
 
 @composite(native="zeros", method=False, samples=lambda t: [t.args(2, 3), t.args((2, 0)), t.args(())],
@@ -209,8 +209,8 @@ def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layou
                            f"({len(stride)})")
     if any(n < 0 for n in stride) and not any(n < 0 for n in size):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={text(size)} and strides={text(stride)}")
-    made = core_empty_strided(size, stride, dtype or default_dtype(), chosen_device("empty_strided", device))
-    return leaf("empty_strided", initial(made), requires_grad)
+    out = core_empty_strided(size, stride, dtype or default_dtype(), checked_device("empty_strided", device))
+    return leaf("empty_strided", initial(out), requires_grad)
 
 
 @composite(native="eye", method=False, samples=lambda t: [t.args(3), t.args(2, 3), t.args(0)],
@@ -225,11 +225,11 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype
             raise TypeError(f"eye(): argument '{name}' (position {i + 1}) must be int, not {type_name(value)}")
         if value < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
-    kind = out_dtype("eye", out, chosen_dtype("eye", dtype)) or default_dtype()
-    made = _make("eye", sizes((n, m)), 0, kind, kind, None, layout, device, pin_memory, False)
-    if not made.is_meta:
-        array_of(made).reshape(-1)[:int(m) * min(int(n), int(m)):int(m) + 1] = 1
-    return finished("eye", made, out, requires_grad)
+    kind = out_dtype("eye", out, checked_dtype("eye", dtype)) or default_dtype()
+    result = _make("eye", sizes((n, m)), 0, kind, kind, None, layout, device, pin_memory, False)
+    if not result.is_meta:
+        array_of(result).reshape(-1)[:int(m) * min(int(n), int(m)):int(m) + 1] = 1
+    return finished("eye", result, out, requires_grad)
 
 
 @composite(native="scalar_tensor", method=False, raw=True, samples=lambda t: [t.args(2), t.args(1.5)])
@@ -241,7 +241,7 @@ def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None
         s = s.item()
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    return full((), s, dtype=chosen_dtype("scalar_tensor", dtype) or default_dtype(), layout=layout, device=device,
+    return full((), s, dtype=checked_dtype("scalar_tensor", dtype) or default_dtype(), layout=layout, device=device,
                 pin_memory=pin_memory, requires_grad=requires_grad)
 
 
@@ -251,12 +251,12 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
     check_format(name, memory_format)
-    where = input.device if device is None else chosen_device(name, device)
+    where = input.device if device is None else checked_device(name, device)
     strides = input.stride()
     if not (memory_format is preserve_format and input.is_contiguous()):
         strides = strides_like(input.shape, strides, memory_format)
-    made = core_empty_strided(input.shape, strides, dtype or input.dtype, where)
-    return leaf(name, initial(made) if value is None else set_to(made, value), requires_grad)
+    out = core_empty_strided(input.shape, strides, dtype or input.dtype, where)
+    return leaf(name, initial(out) if value is None else set_to(out, value), requires_grad)
 
 
 @composite(native="zeros_like", method=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t())])

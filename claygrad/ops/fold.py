@@ -27,11 +27,11 @@ def pair(word: str, value: ints) -> tuple[int, int]:
 
 
 def check_blocks(kernel: ints, dilation: ints, padding: ints, stride: ints) -> None:
-    for values, said, word, least in ((kernel, "kernel size should be greater than zero", "kernel", 1),
+    for values, said, word, smallest in ((kernel, "kernel size should be greater than zero", "kernel", 1),
                                       (dilation, "dilation should be greater than zero", "dilation", 1),
                                       (padding, "padding should be non-negative", "pad", 0),
                                       (stride, "stride should be greater than zero", "stride", 1)):
-        if min(values) < least:
+        if min(values) < smallest:
             raise RuntimeError(f"{said}, but got {word}_height: {values[0]} {word}_width: {values[1]}")
 
 

@@ -8,7 +8,7 @@ from claygrad.ops._formats import strided
 from claygrad.ops._geometry import axis
 from claygrad.ops._registry import composite
 from claygrad.ops._words import NAMES, refuse_gradient
-from claygrad.ops.creation import check_layout, chosen_device, refuse_pinning
+from claygrad.ops.creation import check_layout, checked_device, refuse_pinning
 from claygrad.ops.fill import finished, out_dtype
 from claygrad.ops.ranges import arange, ranged
 
@@ -47,13 +47,13 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype |
     refuse_gradient("fft_fftfreq", "d", d, "float")
     refuse_pinning("fftfreq", pin_memory)
     check_layout("fftfreq", layout)
-    where = chosen_device("fftfreq", device) if out is None else out.device
-    made, half = empty((n,), kind, where), (n + 1) // 2
+    where = checked_device("fftfreq", device) if out is None else out.device
+    result, half = empty((n,), kind, where), (n + 1) // 2
     if n:
-        made.narrow(0, 0, half).copy_(arange(half, device=where))
-        made.narrow(0, half, n - half).copy_(arange(-(n // 2), 0, device=where))
-        made.mul_(_scale(n, d))
-    return finished("fftfreq", made, out, requires_grad)
+        result.narrow(0, 0, half).copy_(arange(half, device=where))
+        result.narrow(0, half, n - half).copy_(arange(-(n // 2), 0, device=where))
+        result.mul_(_scale(n, d))
+    return finished("fftfreq", result, out, requires_grad)
 
 
 @composite(namespace="fft", method=False, samples=lambda t: [t.args(5), t.args(4, 0.25), t.args(1), t.args(0)])
@@ -65,8 +65,8 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype 
     refuse_gradient("fft_rfftfreq", "n", n, "int")
     refuse_gradient("fft_rfftfreq", "d", d, "float")
     where = device if out is None else out.device
-    made = arange(n // 2 + 1, dtype=kind, layout=layout, device=where, pin_memory=pin_memory).mul_(_scale(n, d))
-    return ranged("rfftfreq", made, out, requires_grad)
+    result = arange(n // 2 + 1, dtype=kind, layout=layout, device=where, pin_memory=pin_memory).mul_(_scale(n, d))
+    return ranged("rfftfreq", result, out, requires_grad)
 
 
 def _rolled(input: Tensor, dim: ints | None, extra: int) -> Tensor:

@@ -28,7 +28,7 @@ BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
 
 
-# From the grid to places along an axis of n elements
+# From the grid to positions along an axis of n elements
 
 def unnormalised(xp, at, n: int, align: bool):
     """Places counted in elements, given from -1 to 1: the centres of the outermost elements, or their outer edges."""
@@ -37,7 +37,7 @@ def unnormalised(xp, at, n: int, align: bool):
 
 
 def reflected(xp, at, n: int, align: bool):
-    """Places mirrored at both ends as often as it takes, and whether their direction turned."""
+    """Positions reflected at both ends as often as it takes, and whether their direction was reversed."""
     low, span = (0.0, float(n - 1)) if align else (-0.5, float(n))
     if span == 0:
         return xp.zeros_like(at), xp.zeros_like(at)
@@ -144,7 +144,7 @@ def from_rows(xp, rows, shape: ints):
     return xp.ascontiguousarray(xp.moveaxis(rows.reshape(n, *size, c), -1, 1))
 
 
-def taken(rows, row, valid):
+def rows_at(rows, row, valid):
     value = rows.take(row, axis=0)
     if not valid.all():
         value[~valid] = 0                    # even if the row that stands for it holds an infinity
@@ -193,7 +193,7 @@ def sample(xp, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mod
     axes = axes_of(xp, grid, size, *how, orders)
     out = xp.zeros((product(grid.shape[:-1]), c), input.dtype)
     for row, valid, numbers in corners(xp, axes, size, n):
-        value = taken(rows, row, valid)
+        value = rows_at(rows, row, valid)
         value *= weight_of(axes, numbers)[:, None]
         out += value
     return from_rows(xp, out, (n, c, *grid.shape[1:-1]))
@@ -214,8 +214,8 @@ def spread(xp, grad_output: Tensor, grid: Tensor, interpolation_mode: int, paddi
         each = values * weight_of(axes, numbers)[:, None]
         each[~valid] = 0
         if each.size:
-            places = (row * c)[:, None] + xp.arange(c)
-            total += xp.bincount(places.reshape(-1), each.reshape(-1), minlength=product(shape))
+            indices = (row * c)[:, None] + xp.arange(c)
+            total += xp.bincount(indices.reshape(-1), each.reshape(-1), minlength=product(shape))
     return from_rows(xp, total.astype(grad_output.dtype), shape)
 
 
@@ -233,7 +233,7 @@ def slope(xp, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mo
     axes = axes_of(xp, grid, size, *how, orders)
     steep = axes_of(xp, grid, size, *how, [order + 1 for order in orders])
     for row, valid, numbers in corners(xp, axes, size, n):
-        along = xp.einsum("pc,pc->p", values, taken(rows, row, valid))
+        along = xp.einsum("pc,pc->p", values, rows_at(rows, row, valid))
         for d in range(len(size)):
             mixed = [*axes[:d], steep[d], *axes[d + 1:]]
             out[:, -1 - d] += along * weight_of(mixed, numbers)
@@ -267,16 +267,16 @@ def spread_rules(g, grad_output, grid, interpolation_mode, padding_mode, align_c
 def slope_rules(g, grad_output, input, input_shape, grid, interpolation_mode, padding_mode, align_corners, orders,
                 needs):
     how = (interpolation_mode, padding_mode, align_corners)
-    made = [[], [], []]
+    out = [[], [], []]
     for d, part in directions(g, orders):
         more = once_more(orders, d)
         if needs[0]:
-            made[0].append(part * sample(input, grid, *how, more))
+            out[0].append(part * sample(input, grid, *how, more))
         if needs[1]:
-            made[1].append(spread(grad_output * part, grid, *how, more, tuple(input_shape)))
+            out[1].append(spread(grad_output * part, grid, *how, more, tuple(input_shape)))
         if needs[2]:
-            made[2].append(slope(grad_output * part, input, grid, *how, more))
-    return tuple([sum(parts[1:], parts[0]) if parts else None for parts in made])
+            out[2].append(slope(grad_output * part, input, grid, *how, more))
+    return tuple([sum(parts[1:], parts[0]) if parts else None for parts in out])
 
 
 # The public forms
@@ -382,8 +382,8 @@ def theta_samples(t) -> list:
 def affine_grid_generator(xp, theta: Tensor, size: ints, align_corners: bool):
     """As affine_grid, without its checks."""
     base = base_grid(xp, size, align_corners, theta.dtype)
-    made = xp.matmul(base.reshape(1, -1, base.shape[-1]), theta.swapaxes(1, 2))
-    return made.reshape(size[0], *size[2:], len(size) - 2)
+    out = xp.matmul(base.reshape(1, -1, base.shape[-1]), theta.swapaxes(1, 2))
+    return out.reshape(size[0], *size[2:], len(size) - 2)
 
 
 @op(name="_affine_grid_backward", **hidden, meta=lambda size: (size[0], len(size) - 2, len(size) - 1),

@@ -9,8 +9,8 @@ from claygrad.core import dtype_of_numpy
 from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
+from claygrad.ops._indices import add_at, as_vectors, check_bounds, legacy, out_of_bounds, rows, widened
 from claygrad.ops._numbers import element
-from claygrad.ops._places import add_at, as_vectors, check_bounds, legacy, out_of_bounds, rows, widened
 from claygrad.ops._reduced import reduce_at, reduction_gradients, refuse_complex_gradients
 from claygrad.ops._registry import constant, op
 
@@ -77,35 +77,35 @@ def _key(positions: list) -> tuple:
 
 def _in_front(xp, array, key: tuple) -> tuple:
     """The array and the key; indexed axes with whole ones between them are in front, where what they name stands."""
-    taken = [i for i, index in enumerate(key) if not isinstance(index, slice)]
-    if taken[-1] - taken[0] + 1 == len(taken):
+    indexed = [i for i, index in enumerate(key) if not isinstance(index, slice)]
+    if indexed[-1] - indexed[0] + 1 == len(indexed):
         return array, key
-    return xp.moveaxis(array, taken, range(len(taken))), tuple(key[i] for i in taken)
+    return xp.moveaxis(array, indexed, range(len(indexed))), tuple(key[i] for i in indexed)
 
 
 def _parts(ndim: int, positions: list) -> tuple[list[int], list[int], list[int]]:
     """The axes taken whole before and after the indexed ones, and the indexed ones: what they name stands where they
     stand if they stand together, else in front."""
-    taken = [i for i, index in enumerate(positions) if index is not None]
-    whole = [i for i in range(ndim) if i not in taken]
-    together = taken and taken[-1] - taken[0] + 1 == len(taken)
-    before = [i for i in whole if i < taken[0]] if together else []
-    return before, taken, [i for i in whole if i not in before]
+    indexed = [i for i, index in enumerate(positions) if index is not None]
+    whole = [i for i in range(ndim) if i not in indexed]
+    together = indexed and indexed[-1] - indexed[0] + 1 == len(indexed)
+    before = [i for i in whole if i < indexed[0]] if together else []
+    return before, indexed, [i for i in whole if i not in before]
 
 
 def _result_shape(shape: tuple[int, ...], positions: list) -> tuple[int, ...]:
-    before, taken, after = _parts(len(shape), positions)
-    common = broadcast(*(positions[i].shape for i in taken))
+    before, indexed, after = _parts(len(shape), positions)
+    common = broadcast(*(positions[i].shape for i in indexed))
     return (*(shape[i] for i in before), *common, *(shape[i] for i in after))
 
 
 def _result_strides(xp, input, positions: list, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of input[positions]: those of a loop over the axes taken whole and the index arrays."""
-    before, taken, after = _parts(input.ndim, positions)
+    before, indexed, after = _parts(input.ndim, positions)
     common = shape[len(before):len(shape) - len(after)]
     operands = [(*(input.strides[i] for i in before), *(0,) * len(common), *(input.strides[i] for i in after))]
     wide = (1,) * len(before) + common + (1,) * len(after)
-    for i in taken:
+    for i in indexed:
         spread = xp.broadcast_to(positions[i], common)
         strides = view_strides(common, spread.strides, wide) or contiguous_strides(wide)
         operands.append(tuple(0 if one < n else step for one, n, step in zip(wide, shape, strides)))

@@ -142,7 +142,7 @@ def _need_some(name: str, tensors: list[Tensor]) -> None:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
 
 
-def _at_least(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
+def _with_ndim(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
     _need_some(name, tensors)
     return [(atleast_1d, atleast_2d, atleast_3d)[ndim - 1](tensor) for tensor in tensors]
 
@@ -152,7 +152,7 @@ def _at_least(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
            errors=lambda t: [(t.args([]), RuntimeError, "hstack expects a non-empty TensorList")])
 def hstack(tensors: list[Tensor]) -> Tensor:
     "Joined side by side: along the second axis, vectors along the only one."
-    tensors = _at_least("hstack", 1, tensors)
+    tensors = _with_ndim("hstack", 1, tensors)
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
@@ -161,7 +161,7 @@ def hstack(tensors: list[Tensor]) -> Tensor:
            errors=lambda t: [(t.args([]), RuntimeError, "vstack expects a non-empty TensorList")])
 def vstack(tensors: list[Tensor]) -> Tensor:
     "Joined on top of each other: along the first axis, vectors as rows."
-    return cat(_at_least("vstack", 2, tensors), 0)
+    return cat(_with_ndim("vstack", 2, tensors), 0)
 
 
 @composite(method=False, out=True, check_out=_check_out,
@@ -169,7 +169,7 @@ def vstack(tensors: list[Tensor]) -> Tensor:
            errors=lambda t: [(t.args([]), RuntimeError, "dstack expects a non-empty TensorList")])
 def dstack(tensors: list[Tensor]) -> Tensor:
     "Joined behind each other: along the third axis."
-    return cat(_at_least("dstack", 3, tensors), 2)
+    return cat(_with_ndim("dstack", 3, tensors), 2)
 
 
 @composite(method=False, out=True, check_out=_check_out,
@@ -194,7 +194,7 @@ def _listed(tensors: tuple) -> tuple:
                               "torch.meshgrid: indexing must be one of"),
                              (t.args(indexing="ij"), RuntimeError, "meshgrid expects a non-empty TensorList")])
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinates of a grid: vectors stretched over the axes of all others.
+    """Coordinates of a grid: vectors expanded over the axes of all others.
 
     `indexing`: 'ij' has the axes in the order of the vectors, 'xy' exchanges the first two.
     """
@@ -293,8 +293,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    places = meshgrid(*[arange(input.numel(), device=input.device)] * r, indexing="ij")
-    chosen = places[0] == places[0]
-    for a, b in pairwise(places):
-        chosen = chosen & (a <= b if with_replacement else a < b)
-    return stack([grid.masked_select(chosen) for grid in meshgrid(*[input] * r, indexing="ij")], 1)
+    indices = meshgrid(*[arange(input.numel(), device=input.device)] * r, indexing="ij")
+    selected = indices[0] == indices[0]
+    for a, b in pairwise(indices):
+        selected = selected & (a <= b if with_replacement else a < b)
+    return stack([grid.masked_select(selected) for grid in meshgrid(*[input] * r, indexing="ij")], 1)

@@ -10,13 +10,13 @@ from claygrad.ops._linalg import (
     NOT_DEFINITE,
     LinAlgError,
     adjoint,
+    batch_shape,
     check_fractions,
     check_loop,
     check_square,
     of_all,
     raise_first,
     shape_text,
-    stretched,
 )
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, op
@@ -37,11 +37,11 @@ def factored(xp, a, upper: bool):
     info = xp.zeros(a.shape[:-2], "int32")
     if not a.size:
         return xp.zeros(a.shape, a.dtype), info
-    turned = a.swapaxes(-2, -1).conj() if upper else a
+    transposed = a.swapaxes(-2, -1).conj() if upper else a
     try:
-        out = xp.linalg.cholesky(turned)
+        out = xp.linalg.cholesky(transposed)
     except xp.linalg.LinAlgError:
-        out = xp.tril(turned)
+        out = xp.tril(transposed)
         for at in xp.ndindex(a.shape[:-2]):
             info[at] = _as_far_as_it_goes(xp, out[at])
     return _lapack.columns(xp, out.swapaxes(-2, -1).conj() if upper else out), info
@@ -144,20 +144,20 @@ torch_cholesky.rule(input=cholesky_gradient)
 def check_cholesky_solve(input: Tensor, input2: Tensor) -> None:
     check_old_system("cholesky_solve", input, input2,
                      "{} should have at least 2 dimensions, but has {} dimensions instead")
-    stretched(input2.shape, input.shape)
+    batch_shape(input2.shape, input.shape)
     check_loop("cholesky_solve_cpu", input2)
 
 
 def with_factor(xp, factor, b, upper: bool):
     """Solve L L^H x = b, or U^H U x = b; the solutions lie column by column."""
-    turned = factor.swapaxes(-2, -1).conj()
-    first, second = (turned, factor) if upper else (factor, turned)
+    transposed = factor.swapaxes(-2, -1).conj()
+    first, second = (transposed, factor) if upper else (factor, transposed)
     return _lapack.columns(xp, _lapack.triangular(xp, second, _lapack.triangular(xp, first, b, False), True))
 
 
 @op(strides="columns",
     kernel="linalg.cholesky_solve", check=check_cholesky_solve,
-    meta=lambda input, input2: (*stretched(input2.shape, input.shape), *input.shape[-2:]),
+    meta=lambda input, input2: (*batch_shape(input2.shape, input.shape), *input.shape[-2:]),
     samples=lambda t: [t.args(t(3, 2), t(3, 3, requires_grad=False) + 4),
                        t.args(t(3, 2), t(2, 3, 3, requires_grad=False) + 4, upper=True)],
     errors=lambda t: [(t.args(t(3), t(3, 3)), RuntimeError,
@@ -263,7 +263,7 @@ def check_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor) -> None:
 
 @op(strides="columns",
     kernel="ldl_solve", namespace="linalg", method=False, check=check_ldl_solve, out=EXACT,
-    meta=lambda LD, B: (*stretched(LD.shape, B.shape), *B.shape[-2:]),
+    meta=lambda LD, B: (*batch_shape(LD.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(t(3, 3, requires_grad=False) + 4, t.index((3,), 1) + 1, t(3, 2, requires_grad=False))])
 def ldl_solve(xp, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):
     """Solve A X = B with the factors that linalg.ldl_factor gave of A."""

@@ -175,8 +175,8 @@ def pdist_back(xp, grad_output: Tensor, input: Tensor, out: Tensor, p: float):
     gap = input[first] - input[second]
     each = xp.sign(gap) * grad_output[:, None] if p == 1 else gap * xp.where(
         out == 0, 0, grad_output / xp.where(out == 0, 1, out))[:, None]
-    made = xp.zeros_like(input)
-    xp.add.at(made, first, each)
-    xp.subtract.at(made, second, each)
-    return made
+    result = xp.zeros_like(input)
+    xp.add.at(result, first, each)
+    xp.subtract.at(result, second, each)
+    return result
 pdist_back.rule(grad_output=missing, input=missing, out=missing)

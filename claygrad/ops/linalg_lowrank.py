@@ -33,7 +33,7 @@ def few_singular(A: Tensor, q: int, niter: int, M: Tensor | None) -> tuple[Tenso
     if M is not None:
         M = M.broadcast_to(A.shape)
     A, M = (x.mH if wide and x is not None else x for x in (A, M))
-    turned, turned_M = adjoint(A), None if M is None else adjoint(M)
+    transposed, transposed_M = adjoint(A), None if M is None else adjoint(M)
 
     def orthonormal(a: Tensor, m: Tensor | None, x: Tensor) -> Tensor:
         return qr(a @ x if m is None else a @ x - m @ x)[0]
@@ -41,7 +41,7 @@ def few_singular(A: Tensor, q: int, niter: int, M: Tensor | None) -> tuple[Tenso
     kind = A.dtype if A.is_complex() else working_dtype(A)
     Q = orthonormal(A, M, randoms(A.shape[-1], q, like=A, dtype=kind))
     for _ in range(min(niter, ROUNDS)):
-        Q = orthonormal(A, M, orthonormal(turned, turned_M, Q))
+        Q = orthonormal(A, M, orthonormal(transposed, transposed_M, Q))
     back = adjoint(Q)
     U, S, Vh = svd(back @ A if M is None else back @ A - back @ M, False)
     U, V = Q @ U, Vh.mH
@@ -71,11 +71,11 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True,
                 niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Principal components of rows: svd_lowrank of A, from which the mean of its rows is taken where `center`."""
-    least = min(A.shape[-2:])
+    smallest = min(A.shape[-2:])
     if q is None:
-        q = min(6, least)
-    elif q < 0 or q > least:
-        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={least}")
+        q = min(6, smallest)
+    elif q < 0 or q > smallest:
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={smallest}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return few_singular(A - A.mean((-2,), keepdim=True) if center else A, q, niter, None)
@@ -124,8 +124,8 @@ class Search:
         R = A @ found - self.times_B(found) * self.E
         limit = xp.linalg.norm(found, axis=0) * (self.fvars["A_norm"] + xp.abs(self.E) * self.fvars["B_norm"])
         error = xp.linalg.norm(R, axis=0) / limit
-        late = error >= self.fparams["tol"]
-        self.ivars["converged_count"] = int(late.argmax()) if late.any() else n
+        lazy = error >= self.fparams["tol"]
+        self.ivars["converged_count"] = int(lazy.argmax()) if lazy.any() else n
         self.W = R if iK is None else iK @ R
         self.arrays = (*self.arrays[:2], found, iK)
         self.tvars["rerr"] = wrap(error.copy())

@@ -9,14 +9,14 @@ from claygrad.ops import _lapack
 from claygrad.ops._geometry import text
 from claygrad.ops._linalg import (
     adjoint,
-    check_alike,
+    batch_shape,
     check_fractions,
     check_loop,
+    check_same_dtype,
     check_square,
     check_system,
     raise_first,
     shape_text,
-    stretched,
 )
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, op
@@ -168,10 +168,10 @@ def torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple 
     if not get_infos:
         info = lu_factor_ex(A.detach(), pivot=pivot)[2]
         raise_first(info, "lu", RuntimeError, ZERO_PIVOT)
-    made = tuple(lu_factor_ex(A, pivot=pivot))[:3 if get_infos else 2]
+    computed = tuple(lu_factor_ex(A, pivot=pivot))[:3 if get_infos else 2]
     if out is None:
-        return named_tuple("_lu_with_info", ("LU", "pivots", "info"))(made) if get_infos else made
-    for target, result in zip(out, made):
+        return named_tuple("_lu_with_info", ("LU", "pivots", "info"))(computed) if get_infos else computed
+    for target, result in zip(out, computed):
         target.resize_as_(result).copy_(result)
     return out
 
@@ -233,7 +233,7 @@ def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
     name = "linalg.lu_solve"
     check_square(f"torch.{name}", LU)
     check_fractions(f"torch.{name}", LU)
-    check_alike(name, LU, B, "LU")
+    check_same_dtype(name, LU, B, "LU")
     if pivots.dtype != int32:
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
     if (pivots.shape[-1] if pivots.ndim else 1) != LU.shape[-1]:
@@ -242,7 +242,7 @@ def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
         raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{text(pivots.shape)} instead")
     check_system(name, LU, B, left)
-    stretched(LU.shape, B.shape)
+    batch_shape(LU.shape, B.shape)
     check_loop("linalg.lu_solve_cpu", LU)
 
 
@@ -253,7 +253,7 @@ def mixed(t):
 
 @op(strides=lambda left: "columns" if left else None,
     kernel="linalg.lu_solve", namespace="linalg", method=False, check=check_lu_solve, out=EXACT,
-    meta=lambda LU, B: (*stretched(LU.shape, B.shape), *B.shape[-2:]),
+    meta=lambda LU, B: (*batch_shape(LU.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(2, 3, 2)),
                        t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(3, 2), adjoint=True),
                        t.args(mixed(t), t.index((3,), 1, dtype="int32") + 3, t(2, 3), left=False),
@@ -275,15 +275,15 @@ def lu_solve(xp, LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, ad
     return _lapack.lu_solve(xp, LU, rows, right, not adjoint).swapaxes(-2, -1).conj()
 
 
-def lu_solve_gradient(g: Tensor, LU: Tensor, pivots: Tensor, out: Tensor, left: bool, turned: bool,
+def lu_solve_gradient(g: Tensor, LU: Tensor, pivots: Tensor, out: Tensor, left: bool, adjointed: bool,
                       needs: tuple) -> tuple:
-    of_B = lu_solve(LU, pivots, g, left=left, adjoint=not turned)
+    of_B = lu_solve(LU, pivots, g, left=left, adjoint=not adjointed)
     if not needs[0]:
         return None, None, of_B if needs[2] else None
     if not left:
-        g, out, turned = adjoint(g), adjoint(out), not turned
+        g, out, adjointed = adjoint(g), adjoint(out), not adjointed
     P, L, U = lu_unpack(LU, pivots)
-    if turned:                                  # U^H L^H P^T X = B
+    if adjointed:                                  # U^H L^H P^T X = B
         X, g = P.mT @ out, solve_triangular(L, P.mT @ g, upper=False, unitriangular=True)
         Z = adjoint(L) @ X
         of_L, of_U = -(X @ adjoint(g)), -(Z @ adjoint(solve_triangular(U, g, upper=True)))

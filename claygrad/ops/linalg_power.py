@@ -106,8 +106,8 @@ def matrix_exp(xp, input: Tensor):
 
 def exp_gradient(g: Tensor, input: Tensor) -> Tensor:
     """exp([[A^H, g], [0, A^H]]) holds the derivative along g in its upper right."""
-    n, turned = input.shape[-1], adjoint(input)
-    rows = cat((turned, g), -1), cat((turned.new_zeros(turned.shape), turned), -1)
+    n, transposed = input.shape[-1], adjoint(input)
+    rows = cat((transposed, g), -1), cat((transposed.new_zeros(transposed.shape), transposed), -1)
     return matrix_exp(cat(rows, -2))[..., :n, n:]
 
 

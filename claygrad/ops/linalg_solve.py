@@ -11,15 +11,15 @@ from claygrad.ops._linalg import (
     SINGULAR,
     LinAlgError,
     adjoint,
-    check_alike,
+    batch_shape,
     check_fractions,
     check_loop,
+    check_same_dtype,
     check_square,
     check_system,
     is_vector,
     of_all,
     raise_first,
-    stretched,
 )
 from claygrad.ops._out import EXACT
 from claygrad.ops._registry import composite, conj, op
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 def check_triangular(A: Tensor, B: Tensor, left: bool) -> None:
     check_system("linalg.solve_triangular", A, B, left)
-    stretched(A.shape, B.shape)
+    batch_shape(A.shape, B.shape)
     check_loop("triangular_solve_cpu", A)
 
 
 @op(strides="columns",
     kernel="linalg.triangular", namespace="linalg", method=False, out=EXACT, check=check_triangular,
-    meta=lambda A, B: (*stretched(A.shape, B.shape), *B.shape[-2:]),
+    meta=lambda A, B: (*batch_shape(A.shape, B.shape), *B.shape[-2:]),
     samples=lambda t: [t.args(t(3, 3) + 4, t(3, 2), upper=True),
                        t.args(t(2, 3, 3) + 4, t(3, 2), upper=False),
                        t.args(t(3, 3), t(2, 4, 3), upper=True, left=False, unitriangular=True),
@@ -55,8 +55,8 @@ def solve_triangular(xp, A: Tensor, B: Tensor, *, upper: bool, left: bool = True
     B = B.astype(A.dtype, copy=False)
     if left:
         return _lapack.triangular(xp, A, B, upper, unitriangular)
-    turned = _lapack.triangular(xp, A.swapaxes(-2, -1), B.swapaxes(-2, -1), not upper, unitriangular)
-    return _by_columns(xp, turned.swapaxes(-2, -1))
+    transposed = _lapack.triangular(xp, A.swapaxes(-2, -1), B.swapaxes(-2, -1), not upper, unitriangular)
+    return _by_columns(xp, transposed.swapaxes(-2, -1))
 
 
 def _by_columns(xp, matrices):
@@ -104,8 +104,8 @@ def check_triangular_solve(input: Tensor, A: Tensor) -> None:
 
 @op(kernel="linalg.triangular_pair", returns=("solution", "cloned_coefficient"), check=check_triangular_solve,
     out=EXACT, strides=["columns", "columns"],
-    meta=lambda input, A: [((*stretched(A.shape, input.shape), *input.shape[-2:]), A.dtype),
-                           ((*stretched(A.shape, input.shape), *A.shape[-2:]), A.dtype)],
+    meta=lambda input, A: [((*batch_shape(A.shape, input.shape), *input.shape[-2:]), A.dtype),
+                           ((*batch_shape(A.shape, input.shape), *A.shape[-2:]), A.dtype)],
     samples=lambda t: [t.args(t(3, 2), t(3, 3) + 4),
                        t.args(t(3, 2), t(2, 3, 3) + 4, upper=False, transpose=True),
                        t.args(t(3, 2), t(3, 3), unitriangular=True)],
@@ -118,9 +118,9 @@ def triangular_solve(xp, input: Tensor, A: Tensor, upper: bool = True, transpose
          "in a future PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not "
          "return a copy of one of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced "
          "with\nX = torch.linalg.solve_triangular(A, B).")
-    batch = stretched(A.shape, input.shape)
-    turned = A.swapaxes(-2, -1) if transpose else A
-    return (_lapack.columns(xp, _lapack.triangular(xp, turned, input, upper != transpose, unitriangular)),
+    batch = batch_shape(A.shape, input.shape)
+    transposed = A.swapaxes(-2, -1) if transpose else A
+    return (_lapack.columns(xp, _lapack.triangular(xp, transposed, input, upper != transpose, unitriangular)),
             _lapack.columns(xp, xp.broadcast_to(A, (*batch, *A.shape[-2:]))))
 
 
@@ -146,28 +146,28 @@ def check_solve(A: Tensor, B: Tensor, left: bool) -> None:
     name = "linalg.solve"
     check_square(name, A)
     check_fractions(name, A)
-    check_alike(name, A, B)
+    check_same_dtype(name, A, B)
     vector = B.ndim > 0 and is_vector(A.shape, B.shape)
     if vector and not left:
         raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. "
                            "In this case linalg.solve is equivalent to B / A.squeeze(-1)")
     check_system(name, A, B, left, vector)
     if not vector:
-        stretched(A.shape, B.shape)
+        batch_shape(A.shape, B.shape)
     check_loop("lu_cpu", A)
 
 
 def solved_shape(A: Tensor, B: Tensor) -> list[tuple]:
     vector = is_vector(A.shape, B.shape)
     rows = (*B.shape, 1) if vector else B.shape
-    batch = stretched(A.shape, rows)
+    batch = batch_shape(A.shape, rows)
     return [((*batch, *rows[-2:-1]) if vector else (*batch, *rows[-2:]), B.dtype), (A.shape[:-2], int32)]
 
 
 def solved(xp, A, B):
     """A^-1 B for stacks of matrices, and the number of the first zero pivot of each. Never raises."""
     if not B.size or not A.size:
-        return xp.zeros((*stretched(A.shape, B.shape), *B.shape[-2:]), B.dtype), xp.zeros(A.shape[:-2], "int32")
+        return xp.zeros((*batch_shape(A.shape, B.shape), *B.shape[-2:]), B.dtype), xp.zeros(A.shape[:-2], "int32")
     try:
         return xp.linalg.solve(A, B), xp.zeros(A.shape[:-2], "int32")
     except xp.linalg.LinAlgError:
@@ -176,7 +176,7 @@ def solved(xp, A, B):
 
 
 def pivoted(t, *shape: int):
-    """A sample far from singular, whose rows must change places: a diagonal that is moved aside."""
+    """A sample far from singular, whose rows must be exchanged: the diagonal is shifted."""
     return (t(*shape, low=1, high=2).diag_embed() + 0.3).roll(1, -1)
 
 

@@ -26,13 +26,13 @@ ILL_DEFINED = ("{}_backward: The {} in the complex case are specified up to mult
                "specified loss function depends on this {}, {} ill-defined.")
 
 
-def refuse_phase(name: str, turned: Tensor) -> None:
-    """A loss that changes with the phase of a vector has no gradient. `turned` is zero where it does not."""
-    if turned.device.type == "meta":
+def refuse_phase(name: str, phase: Tensor) -> None:
+    """A loss that changes with the phase of a vector has no gradient. `phase` is zero where it does not."""
+    if phase.device.type == "meta":
         return
-    if is_wrapper(turned):                   # it stands for others, whose numbers cannot be looked at
+    if is_wrapper(phase):                   # it stands for others, whose numbers cannot be looked at
         return
-    found = host_array(turned.detach())
+    found = host_array(phase.detach())
     if found.size and (abs(found) > 1e-2).any():
         words = ("eigenvectors", "quantity", "so it is") if name != "svd" else ("singular vectors", "phase term",
                                                                               "making it")
@@ -244,13 +244,13 @@ def decomposed(xp, a, full: bool, vectors: bool = True):
 def of_infinite(xp, a, full: bool, vectors: bool, infinite):
     """`decomposed` where some matrices hold an infinity: their values are NaN, their vectors those of a reversed unit
     matrix."""
-    made = decomposed(xp, xp.where(infinite[..., None, None], 0, a).astype(a.dtype), full, vectors)
-    U, S, Vh = made if vectors else (None, made, None)
+    out = decomposed(xp, xp.where(infinite[..., None, None], 0, a).astype(a.dtype), full, vectors)
+    U, S, Vh = out if vectors else (None, out, None)
     S = xp.where(infinite[..., None], xp.nan, S).astype(S.dtype)
     if not vectors:
         return S
-    turned = [xp.eye(x.shape[-2], x.shape[-1], dtype=x.dtype)[..., ::-1] for x in (U, Vh)]
-    U, Vh = (xp.where(infinite[..., None, None], unit, x) for unit, x in zip(turned, (U, Vh)))
+    flipped = [xp.eye(x.shape[-2], x.shape[-1], dtype=x.dtype)[..., ::-1] for x in (U, Vh)]
+    U, Vh = (xp.where(infinite[..., None, None], unit, x) for unit, x in zip(flipped, (U, Vh)))
     return _lapack.columns(xp, U), S, Vh
 
 
@@ -305,8 +305,8 @@ def svd_gradient(of_U: Tensor | None, of_S: Tensor | None, of_Vh: Tensor | None,
         more = S.unsqueeze(-1) * (turn_V / squares)
         inner = more if inner is None else inner + more
     if U.is_complex():
-        turned = [diagonal_of(turn).imag for turn in (turn_U, turn_V) if turn is not None]
-        refuse_phase("svd", turned[0] if len(turned) == 1 else turned[0] + turned[1])
+        phases = [diagonal_of(turn).imag for turn in (turn_U, turn_V) if turn is not None]
+        refuse_phase("svd", phases[0] if len(phases) == 1 else phases[0] + phases[1])
         # The phases of a pair of vectors turn together: only the difference counts, taken from U.
         inner = inner + (diagonal_of(turn_U) / (S * 2)).diag_embed() if turn_U is not None else inner
     inner = diagonal_added(inner, of_S)

@@ -22,10 +22,10 @@ def chunks(count: int, size: int):
 
 
 def scores_of(xp, input, linear_weight, linear_bias):
-    made = input @ linear_weight.T
+    out = input @ linear_weight.T
     if linear_bias is not None:
-        made += linear_bias
-    return made
+        out += linear_bias
+    return out
 
 
 # loss = share * (log(sum(exp(scores))) - scores[target]), row by row; backward computes the scores anew
@@ -39,10 +39,10 @@ def chunked(xp, input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None
     for rows in chunks(input.shape[0], size):
         scores = scores_of(xp, input[rows], linear_weight, linear_bias)
         top = scores.max(axis=1)
-        chosen = xp.take_along_axis(scores, target[rows, None], 1)[:, 0]
+        target_scores = xp.take_along_axis(scores, target[rows, None], 1)[:, 0]
         scores -= top[:, None]
         normal[rows] = xp.log(xp.exp(scores, out=scores).sum(axis=1)) + top
-        loss[rows] = (normal[rows] - chosen) * share[rows]
+        loss[rows] = (normal[rows] - target_scores) * share[rows]
     return loss, normal
 
 
@@ -57,8 +57,8 @@ def chunked_grads(g, aux, input, linear_weight, linear_bias, target, share, size
     needs = needs[:3]
     if differentiated():
         return (*gradients_again(at_once, (input, linear_weight, linear_bias), needs, (g,), target, share), None, None)
-    made = chunked_backward(g, aux[0], input, linear_weight, linear_bias, target, share, size, needs)
-    return (*(x if need else None for x, need in zip(made, needs)), None, None)
+    out = chunked_backward(g, aux[0], input, linear_weight, linear_bias, target, share, size, needs)
+    return (*(x if need else None for x, need in zip(out, needs)), None, None)
 
 
 @op(name="_linear_cross_entropy_backward", **inner, meta="data")
@@ -94,8 +94,8 @@ def in_chunks(input: Tensor, linear_weight: Tensor, target: Tensor, linear_bias:
     classes = linear_weight.shape[0]
     fitted = options._adjust(num_batches=input.shape[0], in_features=input.shape[1], num_classes=classes,
                              dtype=input.dtype, device=input.device)
-    halves = input.dtype.name in ("float16", "bfloat16") and fitted.acc_dtype.name == "float32"
-    if fitted.acc_dtype is not input.dtype and not halves:
+    is_half = input.dtype.name in ("float16", "bfloat16") and fitted.acc_dtype.name == "float32"
+    if fitted.acc_dtype is not input.dtype and not is_half:
         raise RuntimeError("linear_cross_entropy supports float32 acc_dtype with float16/bfloat16 inputs, but got "
                            f"{fitted.acc_dtype} acc_dtype and {input.dtype} inputs.")
     kept = target != ignore_index

@@ -84,7 +84,7 @@ def bitwise_xor(xp, input: Tensor | Number, other: Tensor | Number):
            errors=lambda t: [(t.args(t(2, dtype="float32")), NotImplementedError,
                               "\"bitwise_not_cpu\" not implemented for 'Float'")])
 def bitwise_not(xp, input: Tensor):
-    "Every bit turned over."
+    "Every bit inverted."
     need(input, INTS + "b", "bitwise_not_cpu")
     return xp.invert(input)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from claygrad.core.user_warnings import warn
 from claygrad.ops._losses import (
-    chosen,
     functional,
     numbers,
     private,
     reduce,
     reduced,
     reduced_shape,
+    reduction_of,
     same_sizes,
     shared,
     weighted,
@@ -74,7 +74,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
              reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:
     "The mean squared error: the mean of (input - target) ** 2, or its sum, or each by itself."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     a, b = same_sizes(input, target)
     if weight is not None:
         return weighted((a - b) ** 2, weight, reduction, input)
@@ -86,7 +86,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
             reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:
     "The mean absolute error: the mean of |input - target|, or its sum, or each by itself."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     a, b = same_sizes(input, target)
     error = (a - b).abs()
     return reduce_loss(error, reduction) if weight is None else weighted(error, weight, reduction, input)
@@ -137,7 +137,7 @@ smooth_l1_loss_backward.rule(
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:
     "With d = |input - target|: d ** 2 / (2 * beta) where d < beta, d - beta / 2 elsewhere; then reduced."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     a, b = same_sizes(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -190,7 +190,7 @@ huber_loss_backward.rule(
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:
     "With d = |input - target|: d ** 2 / 2 where d <= delta, delta * (d - delta / 2) elsewhere; then reduced."
-    reduction = chosen(None, None, reduction)
+    reduction = reduction_of(None, None, reduction)
     a, b = same_sizes(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -241,8 +241,8 @@ def bce_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor):
 def bce_second(g, grad_output, input, target):
     product = (1 - input) * input
     size = product.clamp(min=1e-12)
-    bent = ((input - target) * (1 - 2 * input) / size).masked_fill(product < 1e-12, 0)
-    return g * grad_output * (1 - bent) / size
+    curved = ((input - target) * (1 - 2 * input) / size).masked_fill(product < 1e-12, 0)
+    return g * grad_output * (1 - curved) / size
 
 
 bce_backward.rule(
@@ -263,7 +263,7 @@ bce_backward.rule(
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "The cross entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input)), reduced."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) "
                          "is deprecated. Please ensure they have the same size.")
@@ -325,7 +325,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      reduce: bool | None = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:
     "binary_cross_entropy of sigmoid(input), safe for large inputs; `pos_weight` weighs the positive examples."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     return bce_logits(input, target, weight, pos_weight, reduction)
@@ -346,7 +346,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
              "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
     batch_mean = size_average is None and reduce is None and reduction == "batchmean"
-    reduction = "sum" if batch_mean else chosen(size_average, reduce, reduction)
+    reduction = "sum" if batch_mean else reduction_of(size_average, reduce, reduction)
     loss = divergence(input, target, reduction, log_target)
     return loss / input.shape[0] if batch_mean and input.dim() else loss
 
@@ -366,7 +366,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
                      size_average: bool | None = None,
                      eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "The Poisson likelihood: e ** input - target * input (input is the log of the rate); `full` adds Stirling's term."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (target * (2 * pi)).log()
@@ -396,8 +396,8 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
         raise ValueError(reduction + " is not valid")
     if not (var.is_floating_point() or var.is_complex()):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {var.dtype.c_name}")
-    least = eps if isinstance(eps, (int, float)) else eps.detach()
-    var = var + (least - var.detach()).clamp(min=0)       # at least eps, with the gradient of var itself
+    smallest = eps if isinstance(eps, (int, float)) else eps.detach()
+    var = var + (smallest - var.detach()).clamp(min=0)       # at least eps, with the gradient of var itself
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduce_loss(loss + 0.5 * log(2 * pi) if full else loss, reduction)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import float32, float64, int64, uint8
-from claygrad.ops._losses import chosen, functional, private, reduce
+from claygrad.ops._losses import functional, private, reduce, reduction_of
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops._words import FLOATS, need
 from claygrad.ops.arithmetic import divided, scaled
@@ -17,7 +17,7 @@ reduce_loss = reduce         # the losses have a parameter named `reduce`
 
 # Note [Classes]
 # The class axis is 1, or 0 for a single example (one axis, a 0-dim target). The target holds one class for every place
-# of the other axes; places with `ignore_index` count for nothing.
+# of the other axes; targets equal to `ignore_index` count for nothing.
 
 def class_axis(input) -> int:
     return 0 if input.ndim == 1 else 1
@@ -149,7 +149,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
              ignore_index: int = -100,
              reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "The negative log likelihood: minus the log-probability that `input` gives the target class, weighted and reduced."
-    return negative_log_likelihood(input, target, weight, chosen(size_average, reduce, reduction), ignore_index)
+    return negative_log_likelihood(input, target, weight, reduction_of(size_average, reduce, reduction), ignore_index)
 
 
 # Cross entropy
@@ -223,7 +223,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
                   ignore_index: int = -100,
                   reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     "nll_loss of log_softmax(input), for target classes or probabilities; smoothing mixes in the uniform distribution."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if label_smoothing == 0 and weight is None and by_rows(input, target):

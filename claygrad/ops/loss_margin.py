@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.ops._losses import chosen, functional, private, reduce, reduced, reduced_shape, shared
+from claygrad.ops._losses import functional, private, reduce, reduced, reduced_shape, reduction_of, shared
 from claygrad.ops._registry import composite, conj, constant, op
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def signs(t, *shape):
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "A distance where target is 1, max(0, margin - distance) where it is -1; then reduced."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if not (input.is_floating_point() or input.is_complex()):
         margin = bool(margin) if input.dtype.name == "bool" else int(margin)      # integers stay integers
     far = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
@@ -41,7 +41,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
                         size_average: bool | None = None,
                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "max(0, -target * (input1 - input2) + margin), reduced: input1 should be larger where target is 1, smaller at -1."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
                            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} ")
@@ -77,7 +77,7 @@ soft_margin.rule(input=soft_margin_grad, target=constant)
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:
     "The logistic loss of signs: log(1 + e ** (-target * input)), reduced."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if input.shape != target.shape:
         from claygrad.ops.view import broadcast_tensors
         input, target = broadcast_tensors(input, target)
@@ -94,7 +94,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     from claygrad.ops.activation import logsigmoid
     if size_average is None and reduce is None and reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
     return reduce_loss(loss.sum(-1) / input.shape[-1], reduction)
@@ -117,7 +117,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
                           size_average: bool | None = None,
                           reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where it is -1; then reduced."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     check_cosine(input1, input2, target)
     sizes = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = (input1 * input2).sum(-1) / sizes.sqrt()
@@ -157,7 +157,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
                         swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
                         reduction: str = "mean") -> Tensor:
     "max(0, margin + |anchor - positive| - |anchor - negative|), reduced; `swap` also tries |positive - negative|."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     check_triplet(anchor, positive, negative, margin)
     return triplet(lambda a, b: (a - b + eps).norm(p, -1), anchor, positive, negative, margin, swap, reduction)
 
@@ -168,7 +168,7 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       margin: float = 1.0,
                                       swap: bool = False, reduction: str = "mean") -> Tensor:
     "triplet_margin_loss with a distance of one's own; the Euclidean one by default."
-    reduction = chosen(None, None, reduction)
+    reduction = reduction_of(None, None, reduction)
     check_triplet(anchor, positive, negative, margin)
     distance = distance_function or (lambda a, b: (a - b + 1e-6).norm(2, -1))
     return triplet(distance, anchor, positive, negative, margin, swap, reduction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import int64
-from claygrad.ops._losses import chosen, functional, private, reduced
+from claygrad.ops._losses import functional, private, reduced, reduction_of
 from claygrad.ops._registry import composite, constant, missing, op
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ multi_margin_backward.rule(grad_output=missing, input=missing, target=constant, 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "The mean over the wrong classes of max(0, margin - input[target] + input) ** p, weighted by class; then reduced."
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -140,8 +140,8 @@ def labels(xp, x, target):
         raise RuntimeError("argument #2 'target' is out of range")
     counts = xp.cumprod(target != -1, axis=1).astype(bool)
     listed = xp.zeros(x.shape, dtype=bool)
-    rows, places = xp.nonzero(counts)
-    listed[rows, target[rows, places]] = True
+    rows, indices = xp.nonzero(counts)
+    listed[rows, target[rows, indices]] = True
     longest = int(counts.sum(axis=1).max()) if counts.size else 0
     return [(target[:, j], counts[:, j]) for j in range(longest)], listed
 
@@ -198,4 +198,4 @@ multilabel_backward.rule(grad_output=missing, input=missing, target=constant)
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None,
                            reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     "For lists of right classes that end at -1: the sum of max(0, 1 - input[right] + input[wrong]), over the classes."
-    return multilabel_margin(input, target, chosen(size_average, reduce, reduction))
+    return multilabel_margin(input, target, reduction_of(size_average, reduce, reduction))

@@ -26,7 +26,7 @@ reshaped.rule(input=lambda g, input_shape: g.reshape(input_shape))
 def folds(input: Tensor, other: Tensor) -> bool:
     """Whether a batch of matrices times one matrix or vector is done as a single product of a tall matrix.
 
-    Always when the small factor needs a gradient: stretched to a batch, it would get its gradient in full batch size.
+    Always when the small factor needs a gradient: expanded to a batch, it would get its gradient in full batch size.
     Otherwise only when the tall matrix is there without a copy.
     """
     tall, small = (input, other) if input.ndim >= other.ndim else (other.transpose(-2, -1), input)
@@ -41,17 +41,17 @@ def folds(input: Tensor, other: Tensor) -> bool:
 
 
 def folded(input: Tensor, other: Tensor) -> Tensor:
-    turned = other.ndim > input.ndim
-    tall, small = (other.transpose(-2, -1), input.t() if input.ndim == 2 else input) if turned else (input, other)
+    transposed = other.ndim > input.ndim
+    tall, small = (other.transpose(-2, -1), input.t() if input.ndim == 2 else input) if transposed else (input, other)
     rows = tall.reshape((product(tall.shape[:-1]), tall.shape[-1]))
     if small.ndim == 1:
         return reshaped(rows.mv(small), tall.shape[:-1])
     out = reshaped(rows.mm(small), (*tall.shape[:-1], small.shape[1]))
-    return out.transpose(-2, -1).contiguous() if turned else out
+    return out.transpose(-2, -1).contiguous() if transposed else out
 
 
 def batched(input: Tensor, other: Tensor) -> Tensor:
-    """Both factors stretched to one batch."""
+    """Both factors broadcast to one batch."""
     left = input.shape if input.ndim > 1 else (1, *input.shape)
     right = other.shape if other.ndim > 1 else (*other.shape, 1)
     if input.ndim == other.ndim == 3:

@@ -244,13 +244,13 @@ vdot.rule(input=lambda g, other: conj(g) * other, other=lambda g, input: g * inp
 
 # Sums with products: beta * input + alpha * product. With beta = 0 the input is not read, so its NaN does not spread.
 
-def combine(xp, input, made, beta, alpha):
-    beta, alpha = factor(beta, made.dtype), factor(alpha, made.dtype)
+def combine(xp, input, out, beta, alpha):
+    beta, alpha = factor(beta, out.dtype), factor(alpha, out.dtype)
     if alpha != 1:
-        made = made * alpha
+        out = out * alpha
     if beta == 0:
-        return made + xp.zeros(input.shape, made.dtype)
-    return made + (input if beta == 1 else input * beta)
+        return out + xp.zeros(input.shape, out.dtype)
+    return out + (input if beta == 1 else input * beta)
 
 
 def factor(number: Number, dtype):

@@ -127,7 +127,7 @@ def deviation_and_mean_gradient(gs, input: Tensor, outs, dim: Axes, keepdim: boo
     return (out,)
 
 
-def chosen(dim, unbiased: bool | None, correction: Number | None) -> tuple[ints | None, Number]:
+def dim_and_correction(dim, unbiased: bool | None, correction: Number | None) -> tuple[ints | None, Number]:
     """`dim` and `correction` from PyTorch's overloads: f(x, unbiased), f(x, dim, unbiased), f(x, dim, correction=)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -157,7 +157,7 @@ def moment_samples(t):
 def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Number | None = None) -> Tensor:
     """The variance: out = sum(|input - mean|^2) / (count - correction), correction 1 by default (`unbiased`)."""
-    dim, correction = chosen(dim, unbiased, correction)
+    dim, correction = dim_and_correction(dim, unbiased, correction)
     need_fractions(input, "std and var only support")
     return variance(input, dim, keepdim, correction)
 
@@ -168,7 +168,7 @@ def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
 def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Number | None = None) -> Tensor:
     """The standard deviation: out = sqrt(var(input)). Its gradient is 0 where all elements are equal."""
-    dim, correction = chosen(dim, unbiased, correction)
+    dim, correction = dim_and_correction(dim, unbiased, correction)
     need_fractions(input, "std and var only support")
     return deviation(input, dim, keepdim, correction)
 
@@ -179,7 +179,7 @@ def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
 def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Number | None = None) -> tuple[Tensor, Tensor]:
     """Variance and mean together."""
-    dim, correction = chosen(dim, unbiased, correction)
+    dim, correction = dim_and_correction(dim, unbiased, correction)
     need_fractions(input, "var_mean only support")
     return variance_and_mean(input, dim, keepdim, correction)
 
@@ -190,7 +190,7 @@ def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | Non
 def std_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Number | None = None) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean together."""
-    dim, correction = chosen(dim, unbiased, correction)
+    dim, correction = dim_and_correction(dim, unbiased, correction)
     need_fractions(input, "std_mean only support")
     return deviation_and_mean(input, dim, keepdim, correction)
 

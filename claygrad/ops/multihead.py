@@ -110,7 +110,7 @@ def one_more(mask: Tensor | None) -> Tensor | None:
 
 
 def in_heads(x: Tensor, static: Tensor | None, name: str, examples: int, num_heads: int, head_size: int) -> Tensor:
-    """(examples * heads, places, size)."""
+    """(examples * heads, positions, size)."""
     if static is None:
         return x.reshape(x.shape[0], examples * num_heads, head_size).transpose(0, 1)
     for axis, wanted in ((0, examples * num_heads), (2, head_size)):
@@ -138,7 +138,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
                                  v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
                                  static_v: Tensor | None = None, average_attn_weights: bool = True,
                                  is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
-    """Attention of (places, examples, size) with several heads: projections in, attention, projection out.
+    """Attention of (positions, examples, size) with several heads: projections in, attention, projection out.
 
     Returns the result and the weights of attention, averaged over the heads, if they are asked for.
     """

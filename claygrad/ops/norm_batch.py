@@ -28,15 +28,15 @@ AXES = (0, 2)
 
 
 def channels(array):
-    """(examples, channels, places)."""
-    places = 1
+    """(examples, channels, positions)."""
+    positions = 1
     for n in array.shape[2:]:
-        places *= n
-    return array.reshape(*array.shape[:2], places)
+        positions *= n
+    return array.reshape(*array.shape[:2], positions)
 
 
 def column(vector):
-    """One number per channel, to be spread over examples and places."""
+    """One number per channel, to be spread over examples and positions."""
     return None if vector is None else vector.reshape(1, -1, 1)
 
 
@@ -103,8 +103,8 @@ def batch_norm_grads(g, aux, input, weight, running_mean, running_var, training,
         mean, rstd = aux[:2]
     else:
         mean, rstd = running_mean, (running_var + eps).rsqrt()
-    made = batch_norm_backward(g, input, mean, rstd, weight, training, eps, needs[:3])
-    return *[x if need else None for x, need in zip(made, needs[:3])], None, None
+    out = batch_norm_backward(g, input, mean, rstd, weight, training, eps, needs[:3])
+    return *[x if need else None for x, need in zip(out, needs[:3])], None, None
 
 
 def backward_results(input, weight, output_mask) -> list:
@@ -155,17 +155,17 @@ def update(running_mean: Tensor, running_var: Tensor, mean: Tensor, variance: Te
     unbiased = count / (count - 1) if count != 1 else float("nan")
     for running, new in ((running_mean, wide(array_of(mean))), (running_var, wide(array_of(variance)) * unbiased)):
         old = wide(array_of(running))
-        made = old * old.dtype.type(1 - momentum) + (new * old.dtype.type(momentum)).reshape(old.shape)
-        write_into(running, made)
+        out = old * old.dtype.type(1 - momentum) + (new * old.dtype.type(momentum)).reshape(old.shape)
+        write_into(running, out)
 
 
 def normalised(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Tensor, ...]:
     """The op, and what training does to the running statistics."""
-    made = per_channel(input, weight, bias, running_mean, running_var, training, eps)
+    out = per_channel(input, weight, bias, running_mean, running_var, training, eps)
     if training and running_mean is not None and input.numel() and input.device.type != "meta":
-        update(running_mean, running_var, made[1], made[3], over(input, (0, *range(2, input.ndim))), momentum)
-    return made
+        update(running_mean, running_var, out[1], out[3], over(input, (0, *range(2, input.ndim))), momentum)
+    return out
 
 
 def result(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest) -> Tensor:
@@ -289,7 +289,7 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
 def functional_instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                              weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                              momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    "batch_norm of every example by itself: the moments are taken over the places of each channel."
+    "batch_norm of every example by itself: the moments are taken over the positions of each channel."
     if use_input_stats and over(input, tuple(range(2, input.ndim))) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     return by_instance(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)

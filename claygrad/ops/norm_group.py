@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from claygrad.core import Tensor
 
 inner = {"function": False, "method": False, "out": False}
-AXES, SPREAD = (2, 3), (0, 3)        # of (examples, groups, channels of a group, places): the moments', the weight's
+AXES, SPREAD = (2, 3), (0, 3)        # of (examples, groups, channels of a group, positions): the moments', the weight's
 
 
 def grouped(array, N: int, C: int, HxW: int, group: int):
@@ -84,8 +84,8 @@ def group_norm_grads(gs, aux, input, weight, N, C, HxW, group, eps, needs):
     g, to_mean, to_rstd = gs
     to_x = to_weight = to_bias = None
     if g is not None:
-        made = group_norm_backward(g, input, *aux, weight, N, C, HxW, group, eps, needs[:2])
-        to_x, to_weight = (x if need else None for x, need in zip(made, needs))
+        out = group_norm_backward(g, input, *aux, weight, N, C, HxW, group, eps, needs[:2])
+        to_x, to_weight = (x if need else None for x, need in zip(out, needs))
         if needs[2]:                                     # in the dtype of the parameters: float32 beside halves
             to_bias = g.reshape(N, C, HxW).sum((0, 2), dtype=None if aux[0].dtype is g.dtype else aux[0].dtype)
     if needs[0] and (to_mean is not None or to_rstd is not None):
@@ -102,8 +102,8 @@ def through_moments(to_mean: Tensor | None, to_rstd: Tensor | None, x: Tensor, m
     if to_rstd is None:
         return out
     mean, rstd = moments_of(x, mean, rstd, eps)
-    bent = to_rstd[..., None, None] * (mean - x) * rstd ** 3 / count
-    return bent if out is None else out + bent
+    through_rstd = to_rstd[..., None, None] * (mean - x) * rstd ** 3 / count
+    return through_rstd if out is None else out + through_rstd
 
 
 def moments_of(x: Tensor, mean: Tensor, rstd: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -150,12 +150,12 @@ def group_norm_second(gs, grad_out, input, mean, rstd, weight, N, C, HxW, group,
 
 def normalised(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     check_group(input, weight, bias, num_groups, input.shape)
-    places = 1
+    positions = 1
     for n in input.shape[2:]:
-        places *= n
+        positions *= n
     if suggested_format(input.shape, input.stride()) is contiguous_format:
         input = input.contiguous()
-    return native_group_norm(input, weight, bias, *input.shape[:2], places, num_groups, eps)[0]
+    return native_group_norm(input, weight, bias, *input.shape[:2], positions, num_groups, eps)[0]
 
 
 def group_samples(t) -> list:

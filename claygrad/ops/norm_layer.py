@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import DTYPES
 from claygrad.core.dispatch.convert_half import recast
 from claygrad.ops._norms import (
-    HALVES,
+    HALF_DTYPES,
     affine,
     check_parameters,
     dot,
@@ -101,8 +101,8 @@ def native_layer_norm(xp, input: Tensor, normalized_shape: ints, weight: Tensor 
 
 @native_layer_norm.rules
 def layer_norm_grads(g, aux, input, normalized_shape, weight, eps, needs):
-    made = native_layer_norm_backward(g, input, tuple(normalized_shape), *aux, weight, eps, needs)
-    return tuple(x if need else None for x, need in zip(made, needs))
+    out = native_layer_norm_backward(g, input, tuple(normalized_shape), *aux, weight, eps, needs)
+    return tuple(x if need else None for x, need in zip(out, needs))
 
 
 def layer_norm_back_meta(input, normalized_shape, weight, output_mask) -> list:
@@ -194,7 +194,7 @@ def scaled_by_root(xp, input: Tensor, normalized_shape: ints, weight: Tensor | N
 
 
 def wide_dtype(input: Tensor):
-    return DTYPES["float32"] if input.dtype.name in HALVES else input.dtype
+    return DTYPES["float32"] if input.dtype.name in HALF_DTYPES else input.dtype
 
 
 @scaled_by_root.rules

@@ -108,18 +108,18 @@ def check_by_elements(input: Tensor, pad: ints, mode: str) -> None:
 
 
 def check_not_cut(shape: list[int], pad: ints, mode: str, count: int) -> None:
-    made = [n + pad[2 * i] + pad[2 * i + 1] for i, n in enumerate(shape[::-1][:count])][::-1]
-    if count == 1 and made[0] < 1:
-        raise RuntimeError(f"input (W: {shape[-1]}) is too small. Calculated output W: {made[0]}")
-    if max(made) < 1:
+    out = [n + pad[2 * i] + pad[2 * i + 1] for i, n in enumerate(shape[::-1][:count])][::-1]
+    if count == 1 and out[0] < 1:
+        raise RuntimeError(f"input (W: {shape[-1]}) is too small. Calculated output W: {out[0]}")
+    if max(out) < 1:
         names, end = ("D: ", "H: ", "W: ")[-count:], " " if count == 2 and mode == "replicate" else ""
         given = " ".join([w + str(n) for w, n in zip(names, shape[-count:])]).replace(" W", ", W")
-        left = " ".join([w + str(n) for w, n in zip(names, made)])
+        left = " ".join([w + str(n) for w, n in zip(names, out)])
         raise RuntimeError(f"input ({given}{end}) is too small. Calculated output {left}")
-    if min(made) < 0:
+    if min(out) < 0:
         raise RuntimeError("numel: integer multiplication overflow" if mode == "reflect" and count < 3 else
-                           f"Trying to create tensor with negative dimension {next(n for n in made if n < 0)}: "
-                           f"{text([*shape[:-count], *made])}")
+                           f"Trying to create tensor with negative dimension {next(n for n in out if n < 0)}: "
+                           f"{text([*shape[:-count], *out])}")
 
 
 def node_of_pad(pad: ints, mode: str) -> str:
@@ -170,7 +170,7 @@ def pad_backward(xp, grad_output: Tensor, pad: ints, mode: str, shape: ints):
 
 
 def add_unique(out, g, at, rest: tuple) -> None:
-    """Add at places of an axis, none of which comes twice, unless a circle was cut shorter than its pad."""
+    """Add at indices of an axis, none of which comes twice, unless a circle was cut shorter than its pad."""
     if len(set(at.tolist())) == at.size:
         out[(*rest, at)] += g
         return

@@ -54,8 +54,8 @@ def pixel_shuffle(xp, input: Tensor, upscale_factor: int):
     *lead, c, h, w = input.shape
     n, r = len(lead), upscale_factor
     apart = input.reshape(*lead, c // r ** 2, r, r, h, w)
-    turned = apart.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return turned.reshape(shuffled_shape(input, r))
+    transposed = apart.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return transposed.reshape(shuffled_shape(input, r))
 pixel_shuffle.rule(input=lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor))
 
 
@@ -74,8 +74,8 @@ def pixel_unshuffle(xp, input: Tensor, downscale_factor: int):
     *lead, c, h, w = input.shape
     n, r = len(lead), downscale_factor
     apart = input.reshape(*lead, c, h // r, r, w // r, r)
-    turned = apart.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return turned.reshape(unshuffled_shape(input, r))
+    transposed = apart.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return transposed.reshape(unshuffled_shape(input, r))
 pixel_unshuffle.rule(input=lambda g, downscale_factor: pixel_shuffle(g, downscale_factor))
 
 

@@ -19,14 +19,14 @@ polynomial = {"namespace": "special", "method": False, "inplace": False, "promot
                                     t.args(0.5, t.index((6,), 12)), t.args(t(4, low=0, high=1), 3)]}
 
 
-MOST_STEPS = 1 << 24           # of a recurrence for one element
+MAX_STEPS = 1 << 24           # of a recurrence for one element
 
 
 def check_degree(input, n) -> None:
     """A recurrence takes a step for every degree: what would take hours is refused."""
     highest = (float(n.max()) if n.numel() and n.device.type == "cpu" else 0) if hasattr(n, "numel") else n
-    if MOST_STEPS < highest < 2.0 ** 63:
-        raise RuntimeError(f"the degree of the polynomial is too high: {int(highest)}, at most {MOST_STEPS} steps are "
+    if MAX_STEPS < highest < 2.0 ** 63:
+        raise RuntimeError(f"the degree of the polynomial is too high: {int(highest)}, at most {MAX_STEPS} steps are "
                            "taken for an element")
 
 

@@ -57,13 +57,13 @@ def average(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, ceil: 
     """The means of windows over the last axes."""
     size = input.shape[-len(kernel):]
     out = _pool.out_sizes(size, kernel, stride, padding, (1,) * len(kernel), ceil)
-    made = _pool.summed(xp, input, kernel, stride, padding, out)
+    result = _pool.summed(xp, input, kernel, stride, padding, out)
     by = divisors(xp, size, kernel, stride, padding, out, include, divisor)
     if input.dtype.kind == "f":
-        made /= by if isinstance(by, int) else by.astype(input.dtype)
+        result /= by if isinstance(by, int) else by.astype(input.dtype)
     else:
-        made = xp.sign(made) * xp.sign(by) * (xp.absolute(made) // xp.absolute(by))             # towards zero
-    return same_format(xp, made, input)
+        result = xp.sign(result) * xp.sign(by) * (xp.absolute(result) // xp.absolute(by))             # towards zero
+    return same_format(xp, result, input)
 
 
 @op(kernel="avg_pool_backward", name="_avg_pool_backward",

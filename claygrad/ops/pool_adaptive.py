@@ -69,10 +69,11 @@ def check_means(input: Tensor, size: ints) -> None:
 
 def counts(xp, full: ints, size: ints):
     """How many elements each window has."""
-    made = xp.ones((), xp.int64)
+    result = xp.ones((), xp.int64)
     for n, out in zip(full, size):
-        made = xp.expand_dims(made, -1) * xp.array([end - start for start, end in _pool.shares(n, out)], dtype="int64")
-    return made
+        lengths = [end - start for start, end in _pool.shares(n, out)]
+        result = xp.expand_dims(result, -1) * xp.array(lengths, dtype="int64")
+    return result
 
 
 @op(kernel="adaptive_avg_pool", name="_adaptive_avg_pool", node=lambda size: f"AdaptiveAvgPool{len(size)}DBackward0",
@@ -93,10 +94,10 @@ def shared_means(xp, input: Tensor, size: ints):
             out = out.reshape(*out.shape[:axis], wanted, step, *out.shape[axis + 1:]).sum(axis + 1) \
                 if parts is None else sum(parts[1:], parts[0])
             continue
-        made = xp.empty((*out.shape[:axis], wanted, *out.shape[axis + 1:]), input.dtype)
+        result = xp.empty((*out.shape[:axis], wanted, *out.shape[axis + 1:]), input.dtype)
         for i, (start, end) in enumerate(_pool.shares(n, wanted)):
-            made[_pool.along(axis, i)] = out[_pool.along(axis, slice(start, end))].sum(axis)
-        out = made
+            result[_pool.along(axis, i)] = out[_pool.along(axis, slice(start, end))].sum(axis)
+        out = result
     return same_format(xp, (out / counts(xp, input.shape[first:], size)).astype(input.dtype), input)
 
 
@@ -115,10 +116,10 @@ def shared_means_back(xp, grad_output: Tensor, shape: ints, dims: int):
         if had and n % had == 0:
             out = xp.repeat(out, n // had, axis=axis)
             continue
-        made = xp.zeros((*out.shape[:axis], n, *out.shape[axis + 1:]), out.dtype)
+        result = xp.zeros((*out.shape[:axis], n, *out.shape[axis + 1:]), out.dtype)
         for i, (start, end) in enumerate(_pool.shares(n, had)):
-            made[_pool.along(axis, slice(start, end))] += out[_pool.along(axis, slice(i, i + 1))]
-        out = made
+            result[_pool.along(axis, slice(start, end))] += out[_pool.along(axis, slice(i, i + 1))]
+        out = result
     return same_format(xp, out, grad_output)
 
 
@@ -233,7 +234,7 @@ def maxima_shapes(input, size) -> list:
     check=check_maxima, meta=maxima_shapes, differentiable=(0,),
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2)), t.args(t(1, 2, 3, 4, 5), (3, 1, 7))])
 def shared_maxima(xp, input: Tensor, size: ints):
-    """The largest elements of as many windows along the last axes as wanted, and their places."""
+    """The largest elements of as many windows along the last axes as wanted, and their indices."""
     first, unknown = input.ndim - len(size), _pool.has_nan(xp, input)
     whole = (*input.shape[:first], *size)
     room = xp.empty(whole, input.dtype), xp.empty(whole, xp.int64)           # before windows are counted
@@ -275,30 +276,30 @@ shared_maxima.rule(input=maxima_gradient)
 native_max_pool = {"native": "adaptive_max_pool", "parts": (shared_maxima,)}
 
 
-def maxima(dims: int, input, output_size, places: bool):
+def maxima(dims: int, input, output_size, return_indices: bool):
     said = f"adaptive_max_pool{dims}d(): internal error: output_size.size() must be {dims}"
-    made = shared_maxima(input, sizes_of(input, output_size, dims, said))
-    return made if places else made[0]
+    out = shared_maxima(input, sizes_of(input, output_size, dims, said))
+    return out if return_indices else out[0]
 
 
-def line_maxima(input, output_size, places: bool):
+def line_maxima(input, output_size, return_indices: bool):
     n = one_size("adaptive_max_pool1d", input, output_size)
     check_empty("adaptive_max_pool1d", input)
-    made = [x.squeeze(-2) for x in shared_maxima(input.unsqueeze(-2), (1, n))]
-    return tuple(made) if places else made[0]
+    out = [x.squeeze(-2) for x in shared_maxima(input.unsqueeze(-2), (1, n))]
+    return tuple(out) if return_indices else out[0]
 
 
-def with_places(dims: int):
+def with_indices(dims: int):
     return lambda t: [*samples_of(dims)(t), t.args(t(2, 3, *(6, 5, 4)[:dims]), 3, True)]
 
 
-@composite(**functional, **native_max_pool, samples=with_places(1), errors=line_mistakes)
+@composite(**functional, **native_max_pool, samples=with_indices(1), errors=line_mistakes)
 def adaptive_max_pool1d(input: Tensor, output_size: ints, return_indices: bool = False) -> Tensor:
-    """The largest elements of `output_size` windows that share out the last axis, and on request their places."""
+    """The largest elements of `output_size` windows that share out the last axis, and on request their indices."""
     return line_maxima(input, output_size, return_indices)
 
 
-@composite(**functional, **native_max_pool, samples=with_places(2),
+@composite(**functional, **native_max_pool, samples=with_indices(2),
            errors=lambda t: [(t.args(t(5, 5), 2), RuntimeError, "adaptive_max_pool2d(): Expected 3D or 4D tensor"),
                              (t.args(t(1, 2, 5, 5), -1), RuntimeError, "Trying to create tensor with negative")])
 def adaptive_max_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int,
@@ -307,7 +308,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int
     return maxima(2, input, output_size, return_indices)
 
 
-@composite(**functional, **native_max_pool, samples=with_places(3),
+@composite(**functional, **native_max_pool, samples=with_indices(3),
            errors=lambda t: [(t.args(t(5, 5, 5), 2), RuntimeError, "adaptive_max_pool3d(): Expected 4D or 5D tensor")])
 def adaptive_max_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int,
                         return_indices: bool = False) -> Tensor:
@@ -317,26 +318,26 @@ def adaptive_max_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int
 
 @composite(namespace="torch", method=False, **native_max_pool, name="adaptive_max_pool1d", samples=samples_of(1))
 def plain_adaptive_max_pool1d(input: Tensor, output_size: ints) -> tuple[Tensor, Tensor]:
-    """The largest elements of `output_size` windows that share out the last axis, and their places."""
+    """The largest elements of `output_size` windows that share out the last axis, and their indices."""
     return line_maxima(input, output_size, True)
 
 
 @composite(**functional, **native_max_pool, samples=samples_of(1))
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: ints,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d, always with the places."""
+    """As adaptive_max_pool1d, always with the indices."""
     return line_maxima(input, output_size, True)
 
 
 @composite(**functional, **native_max_pool, samples=samples_of(2))
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: tuple[int | None, ...] | int,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool2d, always with the places."""
+    """As adaptive_max_pool2d, always with the indices."""
     return maxima(2, input, output_size, True)
 
 
 @composite(**functional, **native_max_pool, samples=samples_of(3))
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: tuple[int | None, ...] | int,
                                      return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool3d, always with the places."""
+    """As adaptive_max_pool3d, always with the indices."""
     return maxima(3, input, output_size, True)

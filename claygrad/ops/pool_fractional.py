@@ -23,14 +23,14 @@ def starts(xp, sample, n: int, out: int, k: int):
 
     Computed in the dtype of the samples, because rounding decides where a window begins.
     """
-    made = xp.full((*sample.shape, out), n - k, xp.int64)
+    result = xp.full((*sample.shape, out), n - k, xp.int64)
     if out > 1:
         number = sample.dtype.type
         alpha = number(n - k) / number(out - 1)
         at = xp.arange(out - 1).astype(sample.dtype)
         offset = (sample * alpha).astype("int64")
-        made[..., :-1] = ((at + sample[..., None]) * alpha).astype("int64") - offset[..., None]
-    return made
+        result[..., :-1] = ((at + sample[..., None]) * alpha).astype("int64") - offset[..., None]
+    return result
 
 
 def check_fractional(input: Tensor, kernel: ints, size: ints, samples: Tensor) -> None:
@@ -71,7 +71,7 @@ def fractional_shapes(input, kernel, size) -> list:
     method=False, out=False, keep=("samples",), check=check_fractional, meta=fractional_shapes, differentiable=(0,),
     samples=lambda t: [t.args(t(2, 3, 6, 5), (2, 2), (3, 2), t(2, 3, 2, low=0, high=1, requires_grad=False))])
 def fractional(xp, input: Tensor, kernel: ints, size: ints, samples: Tensor):
-    """The largest elements of windows at random steps, and their places."""
+    """The largest elements of windows at random steps, and their indices."""
     dims = len(kernel)
     x = input if input.ndim == dims + 2 else input[None]
     full, order = x.shape[2:], (1, 0) if dims == 2 else (0, 1, 2)           # PyTorch draws the width first in 2d
@@ -150,9 +150,9 @@ def mistakes_of(dims: int):
 def fractional_max_pool2d(input: Tensor, kernel_size: ints, output_size: ints | None = None,
                           output_ratio: tuple[float, ...] | None = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Tensor:
-    """The largest elements of windows at random steps over (N, C, H, W) or (C, H, W), and on request their places."""
-    made = run(2, input, kernel_size, output_size, output_ratio, _random_samples)
-    return made if return_indices else made[0]
+    """The largest elements of windows at random steps over (N, C, H, W) or (C, H, W), and on request their indices."""
+    out = run(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return out if return_indices else out[0]
 
 
 @composite(**functional, samples=samples_of(3), errors=mistakes_of(3))
@@ -160,15 +160,15 @@ def fractional_max_pool3d(input: Tensor, kernel_size: ints, output_size: ints | 
                           output_ratio: tuple[float, ...] | None = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Tensor:
     """The largest elements of windows at random steps over (N, C, D, H, W) or (C, D, H, W)."""
-    made = run(3, input, kernel_size, output_size, output_ratio, _random_samples)
-    return made if return_indices else made[0]
+    out = run(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return out if return_indices else out[0]
 
 
 @composite(**functional, samples=samples_of(2))
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: ints, output_size: ints | None = None,
                                        output_ratio: tuple[float, ...] | None = None, return_indices: bool = False,
                                        _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """As fractional_max_pool2d, always with the places."""
+    """As fractional_max_pool2d, always with the indices."""
     return run(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -176,5 +176,5 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: ints, output_
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: ints, output_size: ints | None = None,
                                        output_ratio: tuple[float, ...] | None = None, return_indices: bool = False,
                                        _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """As fractional_max_pool3d, always with the places."""
+    """As fractional_max_pool3d, always with the indices."""
     return run(3, input, kernel_size, output_size, output_ratio, _random_samples)

@@ -1,4 +1,4 @@
-"""Max pooling, with the places of the maxima, and its inverse, which puts values back to such places."""
+"""Max pooling, with the indices of the maxima, and its inverse, which puts values back at such indices."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ def pooled_shape(input, kernel, stride, padding, dilation, ceil) -> tuple[int, .
 @op(kernel="max_pool", name="_max_pool", **hidden, check=check_max, meta=pooled_shape,
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 2), True)])
 def maxima(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints, ceil: bool):
-    """The largest elements of windows over the last axes, for who asks neither for places nor for gradients."""
+    """The largest elements of windows over the last axes, if neither indices nor gradients are needed."""
     size = input.shape[-len(kernel):]
     out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
     return same_format(xp, _pool.largest(xp, input, kernel, stride, padding, dilation, out), input)
@@ -56,11 +56,11 @@ def pooled_shapes(input, kernel, stride, padding, dilation, ceil) -> list:
     check=check_max, meta=pooled_shapes, differentiable=(0,),
     samples=lambda t: [t.args(t(2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 2), True)])
 def maxima_at(xp, input: Tensor, kernel: ints, stride: ints, padding: ints, dilation: ints, ceil: bool):
-    """The largest elements of windows over the last axes, and their places."""
+    """The largest elements of windows over the last axes, and their indices."""
     size = input.shape[-len(kernel):]
     out = _pool.out_sizes(size, kernel, stride, padding, dilation, ceil)
-    made = _pool.largest_at(xp, input, kernel, stride, padding, dilation, out)
-    return tuple([same_format(xp, x, input) for x in made])
+    result = _pool.largest_at(xp, input, kernel, stride, padding, dilation, out)
+    return tuple([same_format(xp, x, input) for x in result])
 
 
 @op(kernel="max_pool_backward", name="_max_pool_backward",
@@ -77,7 +77,7 @@ def maxima_back(xp, grad_output: Tensor, indices: Tensor, shape: ints, dims: int
 
 
 def picked(g: Tensor, indices: Tensor, dims: int) -> Tensor:
-    """The elements at these places."""
+    """The elements at these indices."""
     line = (*indices.shape[:-dims], product(indices.shape[-dims:]))
     whole = g.reshape((*g.shape[:-dims], product(g.shape[-dims:])))
     return whole.gather(-1, indices.reshape(line)).view(indices.shape)
@@ -91,12 +91,12 @@ maxima_at.rule(input=lambda g, outs, input_shape, kernel: maxima_back(g, outs[1]
 
 native_form = {"native": "max_pool", "parts": (maxima, maxima_at)}
 
-def run(dims: int, input, kernel_size, stride, padding, dilation, ceil_mode, places: bool):
+def run(dims: int, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices: bool):
     name = f"max_pool{dims}d"
     if input.ndim not in (dims + 1, dims + 2) and dims > 1:
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     kernel, stride, padding, dilation = _pool.arguments(name, dims, kernel_size, stride, padding, dilation)
-    if places:
+    if return_indices:
         return maxima_at(input, kernel, stride, padding, dilation, ceil_mode)
     if differentiated(input):
         return maxima_at(input, kernel, stride, padding, dilation, ceil_mode)[0]
@@ -113,13 +113,13 @@ def one_int(word: str, value, optional: bool = False) -> int:
     return value[0]
 
 
-def run_line(input, kernel_size, stride, padding, dilation, ceil_mode, places: bool):
+def run_line(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices: bool):
     """One dimension runs as two, the first of them of one element."""
     if input.ndim not in (2, 3) or 0 in input.shape[input.ndim - 2:]:
         raise RuntimeError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
                            f"input, but got:{list(input.shape)}")
-    if places:
-        return line_places(input, kernel_size, stride, padding, dilation, ceil_mode)
+    if return_indices:
+        return line_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     k = one_int("kernel_size", kernel_size)
     s = k if stride is None or stride == [] or stride == () else one_int("stride", stride, True)
     p, d = one_int("padding", padding), one_int("dilation", dilation)
@@ -141,7 +141,7 @@ def run_line(input, kernel_size, stride, padding, dilation, ceil_mode, places: b
     return maxima(input, (k,), (s,), (p,), (d,), ceil_mode)
 
 
-def line_places(input, kernel_size, stride, padding, dilation, ceil_mode) -> tuple[Tensor, Tensor]:
+def line_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode) -> tuple[Tensor, Tensor]:
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     values = []
     for word, value in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation)):
@@ -149,8 +149,8 @@ def line_places(input, kernel_size, stride, padding, dilation, ceil_mode) -> tup
             raise RuntimeError(f"max_pool1d() argument '{word}' should contain one int (got {len(value)})")
         values.append(value if isinstance(value, int) else value[0])
     k, s, p, d = values
-    made = run(2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode, True)
-    return tuple([x.squeeze(-2) for x in made])
+    out = run(2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode, True)
+    return tuple([x.squeeze(-2) for x in out])
 
 
 def samples_of(dims: int):
@@ -162,7 +162,7 @@ def samples_of(dims: int):
     return samples
 
 
-def with_places(samples):
+def with_indices(samples):
     def more(t) -> list:
         return [*samples(t), t.args(*samples(t)[1].args, return_indices=True)]
     return more
@@ -186,24 +186,24 @@ def line_mistakes(t) -> list:
             (t.args(t(1, 2, 5), (2, 2)), RuntimeError, "max_pool1d() kernel_size must be an int, list of ints or")]
 
 
-@composite(**functional, **native_form, samples=with_places(samples_of(1)), errors=line_mistakes)
+@composite(**functional, **native_form, samples=with_indices(samples_of(1)), errors=line_mistakes)
 def max_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    """The largest elements of windows of (N, C, L) or (C, L), and on request their places."""
+    """The largest elements of windows of (N, C, L) or (C, L), and on request their indices."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**functional, **native_form, samples=with_places(samples_of(2)), errors=mistakes)
+@composite(**functional, **native_form, samples=with_indices(samples_of(2)), errors=mistakes)
 def max_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    """The largest elements of windows of (N, C, H, W) or (C, H, W), and on request their places."""
+    """The largest elements of windows of (N, C, H, W) or (C, H, W), and on request their indices."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@composite(**functional, **native_form, samples=with_places(samples_of(3)))
+@composite(**functional, **native_form, samples=with_indices(samples_of(3)))
 def max_pool3d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and on request their places."""
+    """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and on request their indices."""
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -231,7 +231,7 @@ def plain_max_pool3d(input: Tensor, kernel_size: ints, stride: ints = (), paddin
 @composite(**plain, **native_form, samples=samples_of(1))
 def max_pool1d_with_indices(input: Tensor, kernel_size: ints, stride: ints = (), padding: ints = 0, dilation: ints = 1,
                             ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows of (N, C, L) or (C, L), and their places."""
+    """The largest elements of windows of (N, C, L) or (C, L), and their indices."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -239,7 +239,7 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: ints, stride: ints = (),
 def functional_max_pool1d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows of (N, C, L) or (C, L), and always their places."""
+    """The largest elements of windows of (N, C, L) or (C, L), and always their indices."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -247,7 +247,7 @@ def functional_max_pool1d_at(input: Tensor, kernel_size: ints, stride: ints | No
 def functional_max_pool2d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows of (N, C, H, W) or (C, H, W), and always their places."""
+    """The largest elements of windows of (N, C, H, W) or (C, H, W), and always their indices."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -255,7 +255,7 @@ def functional_max_pool2d_at(input: Tensor, kernel_size: ints, stride: ints | No
 def functional_max_pool3d_at(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                              dilation: ints = 1, ceil_mode: bool = False,
                              return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and always their places."""
+    """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and always their indices."""
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -293,7 +293,7 @@ def check_unpool(input: Tensor, indices: Tensor, size: ints) -> None:
     meta=lambda input, size: (*input.shape[:-len(size)], *size),
     samples=lambda t: [t.args(t(1, 2, 2, 2), apart(t, 2), (4, 4))])
 def unpool(xp, input: Tensor, indices: Tensor, size: ints):
-    """Zeros, but for the values put at their places."""
+    """Zeros, but for the values at their indices."""
     dims, lead = len(size), input.shape[:-len(size)]
     count = product(size)
     wrong = (indices < 0) | (indices >= count)
@@ -361,7 +361,7 @@ def apart(t, dims: int):
                               "Found an invalid max index: 9 (output volumes are of size 4x1)")])
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                  output_size: ints | None = None) -> Tensor:
-    """Values put at the places that max_pool1d gave, zeros elsewhere."""
+    """Values put at the indices that max_pool1d gave, zeros elsewhere."""
     return unpooled(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -373,12 +373,12 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: ints, stride: ints
                               "invalid output_size \"(9, 9)\" (dim 0 must be between 2 and 6)")])
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                  output_size: ints | None = None) -> Tensor:
-    """Values put at the places that max_pool2d gave, zeros elsewhere."""
+    """Values put at the indices that max_pool2d gave, zeros elsewhere."""
     return unpooled(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 @composite(**functional, samples=lambda t: [t.args(t(1, 2, 2, 2, 2), apart(t, 3), 2)])
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                  output_size: ints | None = None) -> Tensor:
-    """Values put at the places that max_pool3d gave, zeros elsewhere."""
+    """Values put at the indices that max_pool3d gave, zeros elsewhere."""
     return unpooled(3, input, indices, kernel_size, stride, padding, output_size)

@@ -46,8 +46,8 @@ def best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            ways = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
-            cost[i, j], split[i, j] = min(ways)
+            forms = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            cost[i, j], split[i, j] = min(forms)
     return split
 
 
@@ -259,8 +259,8 @@ def direct(xp, x1: Tensor, x2: Tensor, p: float):
 @direct.rules
 def direct_gradient(g: Tensor, x1: Tensor, x2: Tensor, p: float, out: Tensor, needs: tuple[bool, bool]) -> tuple:
     if p in (1, 2) and x1.shape[:-2] == x2.shape[:-2] and x1.numel() and x2.numel() and not differentiated():
-        made = direct_back(g, x1, x2, out, p, needs)
-        return made[0] if needs[0] else None, made[1] if needs[1] else None
+        result = direct_back(g, x1, x2, out, p, needs)
+        return result[0] if needs[0] else None, result[1] if needs[1] else None
     rows = x1.shape[-2]
     step = max(PAIRS // max(product(out.shape) // max(rows, 1) * x1.shape[-1], 1), 1)
     if step >= rows:

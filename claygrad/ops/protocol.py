@@ -182,9 +182,9 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     memory = table_of(kind).pinned(self.nbytes)
     if memory is None:
         raise NotImplementedError(f"{kind} has no memory that is pinned")
-    made = share(memory.view(self.dtype.numpy).reshape(self.shape))
-    _PINNED.add(made.untyped_storage())
-    return made.copy_(self)
+    out = share(memory.view(self.dtype.numpy).reshape(self.shape))
+    _PINNED.add(out.untyped_storage())
+    return out.copy_(self)
 
 
 def _never(name: str, kind: str) -> None:

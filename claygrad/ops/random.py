@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _UNIFORM, _NORMAL, _RANGE, _PERMUTATION = KINDS["uniform"], KINDS["normal"], KINDS["range"], KINDS["permutation"]
-_made = written("random", "NotImplemented", "input")          # for writes into out=, which take no part in a graph
+_RECORDED = written("random", "NotImplemented", "input")          # for writes into out=, which take no part in a graph
 
 
 # --- by size --------------------------------------------------------------------------------------------------------
@@ -61,8 +61,8 @@ def rand(*args: int, **named: object) -> Tensor:
     rand(*size, *, generator=None, out=None, dtype=None, layout=strided, device=None, requires_grad=False,
          pin_memory=False)
     """
-    made = filled(_UNIFORM, args, named)
-    return _by_size("rand", uniform_, args, named) if made is None else made
+    out = filled(_UNIFORM, args, named)
+    return _by_size("rand", uniform_, args, named) if out is None else out
 
 
 @composite(method=False, raw=True)
@@ -72,8 +72,8 @@ def randn(*args: int, **named: object) -> Tensor:
     randn(*size, *, generator=None, out=None, dtype=None, layout=strided, device=None, requires_grad=False,
           pin_memory=False)
     """
-    made = filled(_NORMAL, args, named)
-    return _by_size("randn", normal_, args, named) if made is None else made
+    out = filled(_NORMAL, args, named)
+    return _by_size("randn", normal_, args, named) if out is None else out
 
 
 _INT_FORMS = (f"int high, tuple of ints size, *, {DRAWN}{OUT}{OPTIONS}",
@@ -90,14 +90,14 @@ def randint(*args: object, **named: object) -> Tensor:
     if len(args) == 2 or len(args) == 3:
         low, high, size = args if len(args) == 3 else (0, *args)
         if type(low) is int and type(high) is int and type(size) is tuple and -2**63 <= low < high < 2**63:
-            made = filled(_RANGE, size or ((),), named, int64, low, high - low)
-            if made is not None:
-                return made
+            out = filled(_RANGE, size or ((),), named, int64, low, high - low)
+            if out is not None:
+                return out
     low, high, size, rest = _int_bounds(args, named)
     options = Options("randint", args, rest, _INT_FORMS[1], int64)
     target = options.target(size)
     kind, base, width = range_of(target, low, high)
-    return options.finish(fill(_made, target, kind, rest.get("generator"), base, width))
+    return options.finish(fill(_RECORDED, target, kind, rest.get("generator"), base, width))
 
 
 def _int_bounds(args: tuple, named: dict) -> tuple[int, int, tuple[int, ...], dict]:
@@ -128,9 +128,9 @@ def randperm(n: int, **named: object) -> Tensor:
     asked = named.get("dtype")
     if isinstance(asked, dtype_class) and asked.is_floating_point and is_int(n):
         _check_permutation(as_int(n), asked)
-    made = filled(_PERMUTATION, (n,), named, int64)
-    if made is not None:
-        return made
+    out = filled(_PERMUTATION, (n,), named, int64)
+    if out is not None:
+        return out
     signature = f"int n, *, {DRAWN}{OUT}{OPTIONS}"
     if named.keys() - OPTION_NAMES:
         raise refused("randperm", (n,), named, signature)
@@ -141,7 +141,7 @@ def randperm(n: int, **named: object) -> Tensor:
     target = options.target(checked_size([count]))
     if not target.is_meta:
         _check_permutation(count, target.dtype)
-    return options.finish(fill(_made, target, _PERMUTATION, named.get("generator")))
+    return options.finish(fill(_RECORDED, target, _PERMUTATION, named.get("generator")))
 
 
 _EXACT = {"float16": (2**11, "2049 for Half"), "float32": (2**24, "2^24+1 for Float"),
@@ -180,15 +180,15 @@ def _like(name: str, draw: Callable, input: Tensor, named: dict) -> Tensor:
 @composite(method=False, raw=True)
 def rand_like(input: Tensor, **named: object) -> Tensor:
     "Uniform draws from [0, 1) in a tensor of the input's size, dtype and order in memory."
-    made = filled(_UNIFORM, input, named) if isinstance(input, Tensor) else None
-    return _like("rand_like", lambda t, g: uniform_(t, generator=g), input, named) if made is None else made
+    out = filled(_UNIFORM, input, named) if isinstance(input, Tensor) else None
+    return _like("rand_like", lambda t, g: uniform_(t, generator=g), input, named) if out is None else out
 
 
 @composite(method=False, raw=True)
 def randn_like(input: Tensor, **named: object) -> Tensor:
     "Draws from the standard normal distribution in a tensor of the input's size, dtype and order in memory."
-    made = filled(_NORMAL, input, named) if isinstance(input, Tensor) else None
-    return _like("randn_like", lambda t, g: normal_(t, generator=g), input, named) if made is None else made
+    out = filled(_NORMAL, input, named) if isinstance(input, Tensor) else None
+    return _like("randn_like", lambda t, g: normal_(t, generator=g), input, named) if out is None else out
 
 
 @composite(method=False, raw=True)
@@ -205,7 +205,7 @@ def randint_like(input: Tensor, *bounds: int, **named: object) -> Tensor:
 
     def draw(target: Tensor, generator: Generator | None) -> Tensor:
         kind, base, width = range_of(target, as_int(given.get("low", 0)), as_int(given["high"]))
-        return fill(_made, target, kind, generator, base, width)
+        return fill(_RECORDED, target, kind, generator, base, width)
     return _like("randint_like", draw, input, rest)
 
 
@@ -327,11 +327,11 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a "
                                "single memory location. Please clone() the tensor before performing the operation.")
         return bernoulli_(out.resize_(input.shape), input, generator=generator)
-    made = empty(input.shape, input.dtype, input.device)
+    result = empty(input.shape, input.dtype, input.device)
     if p is None:
-        drawn = without_writes(bernoulli_(made, input.detach(), generator=generator))
+        drawn = without_writes(bernoulli_(result, input.detach(), generator=generator))
         return record_draws(_bernoulli_each, drawn, input)
-    return record_draws(_bernoulli_one, without_writes(bernoulli_(made, float(p), generator=generator)), input)
+    return record_draws(_bernoulli_one, without_writes(bernoulli_(result, float(p), generator=generator)), input)
 
 
 _BAD_WEIGHTS = ("", "invalid multinomial distribution (encountering probability entry < 0)",
@@ -353,12 +353,12 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     _check_choice(weights, count, replacement, out)
     check_generator(generator, weights.device)
     shape = (count,) if weights.ndim == 1 else (weights.shape[0], count)
-    made = empty(shape, int64, weights.device)
-    if made.numel() and not made.is_meta:
-        _choose(weights, count, replacement, made, generator)
+    result = empty(shape, int64, weights.device)
+    if result.numel() and not result.is_meta:
+        _choose(weights, count, replacement, result, generator)
     if out is None:
-        return made
-    return out.resize_(shape).copy_(made)
+        return result
+    return out.resize_(shape).copy_(result)
 
 
 def _check_choice(weights: Tensor, count: int, replacement: bool, out: Tensor | None) -> None:
@@ -376,10 +376,10 @@ def _check_choice(weights: Tensor, count: int, replacement: bool, out: Tensor | 
         raise RuntimeError("number of categories cannot exceed 2^24")
 
 
-def _choose(weights: Tensor, count: int, replacement: bool, made: Tensor, generator: Generator | None) -> None:
+def _choose(weights: Tensor, count: int, replacement: bool, out: Tensor, generator: Generator | None) -> None:
     """Draw into `made`. One sample is always drawn without replacement: its stream differs."""
     if replacement and count > 1:
-        problem = sample(weights, count, None, made, generator)
+        problem = sample(weights, count, None, out, generator)
         if problem:
             raise RuntimeError(_BAD_WEIGHTS[problem])
         return
@@ -391,4 +391,4 @@ def _choose(weights: Tensor, count: int, replacement: bool, made: Tensor, genera
     if (weights.sum(-1) == 0).any().item():
         raise RuntimeError(_BAD_WEIGHTS[3])
     draws = exponential_(empty_like(weights), generator=generator)      # drawn in the order of the weights' memory
-    sample(weights, count, draws, made, generator)
+    sample(weights, count, draws, out, generator)

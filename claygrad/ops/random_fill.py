@@ -47,11 +47,11 @@ def drawn(node: str, *names: str) -> Callable:
     """Turn a plan into the in-place method of the same name, whose numbers are called `names`."""
     def declare(plan: Callable) -> Callable:
         name, defaults = plan.__name__, plan.__defaults__ or ()
-        least = len(names) - len(defaults)
+        needed = len(names) - len(defaults)
         mark = written(name, node, "input")
 
         def method(input: Tensor, *numbers: float, generator: Generator | None = None, **named: float) -> Tensor:
-            if named or not least <= len(numbers) <= len(names):
+            if named or not needed <= len(numbers) <= len(names):
                 numbers = _numbers(name, names, defaults, numbers, named)
             for x in numbers:
                 if type(x) is not float and type(x) is not int:
@@ -71,9 +71,9 @@ def drawn(node: str, *names: str) -> Callable:
 def _numbers(name: str, names: tuple, defaults: tuple, given: tuple, named: dict) -> Sequence[float]:
     """The numbers of a fill from positional and keyword arguments."""
     if len(given) > len(names):
-        least = len(names) - len(defaults)
-        some = f"from {least} to {len(names)}" if least < len(names) else f"{least}"
-        raise TypeError(f"{name}() takes {some} positional argument{'s' * (len(names) > 1 or least < len(names))} but "
+        needed = len(names) - len(defaults)
+        some = f"from {needed} to {len(names)}" if needed < len(names) else f"{needed}"
+        raise TypeError(f"{name}() takes {some} positional argument{'s' * (len(names) > 1 or needed < len(names))} but "
                         f"{len(given)} were given")
     out = list(given) + [None] * (len(names) - len(given))
     for key, value in named.items():
@@ -284,9 +284,9 @@ def _all_numbers(target: Tensor) -> tuple[int, int, int]:
 
 def _check_bounds(low: int, last: int, kind: dtype) -> None:
     largest = LARGEST.get(kind.name)
-    least, most = BOUNDS[kind.name] if largest is None else (-largest, largest)
+    bottom, top = BOUNDS[kind.name] if largest is None else (-largest, largest)
     for bound, word in ((low, "from"), (last, "to - 1")):
-        if not least <= bound <= most:
+        if not bottom <= bound <= top:
             raise RuntimeError(f"{word} is out of bounds for {kind.c_name}")
     if largest is None:
         return

@@ -13,7 +13,7 @@ from claygrad.ops._data import default_complex
 from claygrad.ops._numbers import C_NAMES, fits
 from claygrad.ops._registry import composite
 from claygrad.ops._words import refuse_gradient
-from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.creation import check_layout, checked_device, checked_dtype, leaf, refuse_pinning
 from claygrad.ops.fill import finished, out_dtype
 
 if TYPE_CHECKING:
@@ -46,25 +46,25 @@ def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, ou
     """The numbers as a new tensor or in `out`; they are not made where only their count is wanted."""
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
-    where = chosen_device(name, device) if out is None else out.device
+    where = checked_device(name, device) if out is None else out.device
     if n * kind.itemsize >= 1 << 32 and where.type == "cpu":
         empty((n,), kind, where)                # refuses what there is no memory for
-    made = empty((n,), kind, where) if where.type == "meta" else wrap_on(make(), where)
-    return ranged(name, made, out, requires_grad)
+    result = empty((n,), kind, where) if where.type == "meta" else wrap_on(make(), where)
+    return ranged(name, result, out, requires_grad)
 
 
-def ranged(name: str, made: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
+def ranged(name: str, result: Tensor, out: Tensor | None, requires_grad: bool) -> Tensor:
     """Numbers in a row as they are or in `out`, whose shape is kept where it has as many elements."""
-    n = made.numel()
+    n = result.numel()
     if out is None:
-        return finished(name, made, out, requires_grad)
+        return finished(name, result, out, requires_grad)
     if out.numel() != n:
         if name not in ("range", "linspace", "logspace") and out.numel():
             warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which "
                  f"does not match the computed number of elements {n}. Note that this may occur as a result "
                  f"of rounding error. The out tensor will be resized to a tensor of shape ({n},).")
         out.resize_(n)
-    return finished(name, made.view(out.shape), out, requires_grad)
+    return finished(name, result.view(out.shape), out, requires_grad)
 
 
 def _multiply_add(step: float, count: np.ndarray, start: np.ndarray | float) -> np.ndarray:
@@ -73,15 +73,15 @@ def _multiply_add(step: float, count: np.ndarray, start: np.ndarray | float) -> 
     The product is split into its rounded value and the exact rest (Dekker), and so is the sum (Knuth).
     """
     product = step * count
-    high, low = _halves(step)
-    count_high, count_low = _halves(count)
+    high, low = _high_and_low(step)
+    count_high, count_low = _high_and_low(count)
     rest = ((high * count_high - product) + high * count_low + low * count_high) + low * count_low
     total = product + start
     back = total - product
     return total + (((product - (total - back)) + (start - back)) + rest)
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
+def _high_and_low(x: Any) -> tuple[Any, Any]:
     scaled = 134217729.0 * x                    # 2**27 + 1
     high = scaled - (scaled - x)
     return high, x - high
@@ -123,10 +123,10 @@ def _blocks(kind: dtype, start: float, step: float, n: int) -> np.ndarray:
 
 def _block(kind: dtype, start: float, step: float, at: int, n: int) -> np.ndarray:
     """n elements from index `at` on. PyTorch rounds every eighth (fourth of doubles) and counts on from it."""
-    places = np.arange(at, at + n, dtype=np.float64)
+    indices = np.arange(at, at + n, dtype=np.float64)
     if kind.itemsize == 2:
         start, step = float(np.float32(start)), float(np.float32(step))
-    out = _multiply_add(step, places, start)
+    out = _multiply_add(step, indices, start)
     out = (out.astype(np.float32) if kind.itemsize == 2 else out).astype(kind.numpy)
     lanes = {2: 16, 4: 8, 8: 4}[kind.itemsize]
     whole = n // (2 * lanes) * (2 * lanes)
@@ -174,7 +174,7 @@ def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Nu
             raise TypeError(f"arange(): argument '{name}' (position {place}) must be Number, not "
                             f"{type(value).__name__}")
     start, end, step = numbers
-    given = None if dtype is None else chosen_dtype("arange", dtype)
+    given = None if dtype is None else checked_dtype("arange", dtype)
     integral = all(isinstance(value, int) for value in numbers)
     kind = out_dtype("arange", out, given) or (DTYPES["int64"] if integral else default_dtype())
     if any(isinstance(value, complex) for value in numbers):
@@ -206,7 +206,7 @@ def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1,
     warn("torch.range is deprecated and will be removed in a future release because its behavior is "
          "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
          "[start, end).")
-    given = chosen_dtype("range", dtype)
+    given = checked_dtype("range", dtype)
     kind = out_dtype("range", out, given) or default_dtype()
     for place, (word, value) in enumerate((("start", start), ("end", end), ("step", step)), 1):
         if _number(value) is None:
@@ -305,7 +305,7 @@ def linspace(start: Number, end: Number, steps: int | None = None, *, out: Tenso
     >>> claygrad.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    given = chosen_dtype("linspace", dtype)
+    given = checked_dtype("linspace", dtype)
     first, last, kind = _ends("linspace", start, end, steps, out, given)
     return _finished("linspace", int(steps), lambda: _between(first, last, int(steps), kind), kind, out, layout, device,
                      pin_memory,
@@ -351,7 +351,7 @@ def logspace(start: Number, end: Number, steps: int | None = None, base: float =
              dtype: dtype | None = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
              requires_grad: bool = False) -> Tensor:
     "`steps` powers of `base`, with exponents from start to end equally far apart."
-    given = chosen_dtype("logspace", dtype)
+    given = checked_dtype("logspace", dtype)
     refuse_gradient("logspace", "base", base, "float")
     first, last, kind = _ends("logspace", start, end, steps, out, given)
     return _finished("logspace", int(steps), lambda: _powers(first, last, int(steps), float(base), kind), kind, out,
@@ -359,7 +359,7 @@ def logspace(start: Number, end: Number, steps: int | None = None, base: float =
                      pin_memory, requires_grad)
 
 
-# --- the places of triangles ------------------------------------------------------------------------------------
+# --- the indices of triangles -----------------------------------------------------------------------------------
 def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: Any, device: Device, layout: Any,
               pin_memory: bool, requires_grad: bool) -> Tensor:
     for word, value in (("row", row), ("col", col), ("offset", offset)):
@@ -368,32 +368,32 @@ def _triangle(name: str, row: int, col: int, offset: int, lower: bool, dtype: An
     for word, value in (("row", row), ("col", col)):
         if value < 0:
             raise RuntimeError(f"{word} must be non-negative, got{value}")
-    kind = chosen_dtype(name, dtype) or DTYPES["int64"]
+    kind = checked_dtype(name, dtype) or DTYPES["int64"]
     if kind.is_floating_point or kind.is_complex or kind.name == "bool":
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
     refuse_pinning(name, pin_memory)
     check_layout(name, layout)
-    offset = max(-row - 1, min(offset, col + 1))                    # beyond lie no other places
+    offset = max(-row - 1, min(offset, col + 1))                    # beyond are no other elements
     if row * col >= 1 << 62 or row >= 1 << 59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[2, {row * col // 2}]")
     empty((row,), DTYPES["int64"])                                  # so many numbers are counted with, and more come
     edges = np.clip(np.arange(row) + (offset + lower), 0, col)      # the column of each row where the other side begins
     first, counts = (0, edges) if lower else (edges, col - edges)
-    ends, where = counts.cumsum(), chosen_device(name, device)
+    ends, where = counts.cumsum(), checked_device(name, device)
     total = int(ends[-1]) if row else 0
     if where.type == "meta":
         return leaf(name, empty((2, total), kind, where), requires_grad)
-    places = np.empty((2, total), kind.numpy)
-    places[0] = np.arange(row).repeat(counts)
-    np.subtract(np.arange(total), (ends - counts - first).repeat(counts), out=places[1], casting="unsafe")
-    return leaf(name, wrap_on(places, where), requires_grad)
+    indices = np.empty((2, total), kind.numpy)
+    indices[0] = np.arange(row).repeat(counts)
+    np.subtract(np.arange(total), (ends - counts - first).repeat(counts), out=indices[1], casting="unsafe")
+    return leaf(name, wrap_on(indices, where), requires_grad)
 
 
 @composite(native="tril_indices", method=False, raw=True, samples=lambda t: [t.args(3, 4), t.args(3, 3, -1)],
            errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
                  layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    "Rows and columns of the places on and below a diagonal of a row x col matrix, as two rows."
+    "Rows and columns of the elements on and below a diagonal of a row x col matrix, as two rows."
     return _triangle("tril_indices", row, col, offset, True, dtype, device, layout, pin_memory, requires_grad)
 
 
@@ -401,5 +401,5 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
            errors=lambda t: [(t.args(-1, 3), RuntimeError, "row must be non-negative, got-1")])
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Device = None,
                  layout: layout | None = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    "Rows and columns of the places on and above a diagonal of a row x col matrix, as two rows."
+    "Rows and columns of the elements on and above a diagonal of a row x col matrix, as two rows."
     return _triangle("triu_indices", row, col, offset, False, dtype, device, layout, pin_memory, requires_grad)

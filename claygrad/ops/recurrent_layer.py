@@ -39,8 +39,8 @@ def begun(xp, state, g):
     return xp.zeros_like(state) if g is None else g.copy()
 
 
-def only(made: tuple, needs: tuple[bool, ...]) -> tuple:
-    return tuple(x if need else None for x, need in zip(made, needs))
+def only(out: tuple, needs: tuple[bool, ...]) -> tuple:
+    return tuple(x if need else None for x, need in zip(out, needs))
 
 
 # --- the plain one: out = act(w_ih x + b_ih + w_hh h + b_hh) -----------------------------------------------------
@@ -170,8 +170,8 @@ def gru_steps(input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse):
 def gru_layer_grads(gs, outs, input, hx, w_ih, w_hh, b_ih, b_hh, sizes, reverse, needs):
     if differentiated():
         return gradients_again(gru_steps, (input, hx, w_ih, w_hh, b_ih, b_hh), needs, gs, sizes, reverse)
-    made = gru_layer_backward(*gs[:2], outs[0], outs[2], input, hx, w_ih, w_hh, sizes, reverse, needs)
-    return only(made, needs)
+    out = gru_layer_backward(*gs[:2], outs[0], outs[2], input, hx, w_ih, w_hh, sizes, reverse, needs)
+    return only(out, needs)
 
 
 @op(name="_gru_layer_backward", kernel="gru_layer_backward", **inner, meta="data")
@@ -270,8 +270,8 @@ def lstm_steps(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
 def lstm_layer_grads(gs, outs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse, needs):
     if differentiated():
         return gradients_again(lstm_steps, (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr), needs, gs, sizes, reverse)
-    made = lstm_layer_backward(*gs[:3], outs[0], *outs[3:], input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs)
-    return only(made, needs)
+    out = lstm_layer_backward(*gs[:3], outs[0], *outs[3:], input, hx, cx, w_ih, w_hh, w_hr, sizes, reverse, needs)
+    return only(out, needs)
 
 
 @op(name="_lstm_layer_backward", kernel="lstm_layer_backward", **inner, meta="data")
@@ -280,10 +280,10 @@ def lstm_layer_backward(xp, g_out: Tensor | None, g_h: Tensor | None, g_c: Tenso
                         w_hr: Tensor | None, sizes: tuple, reverse: bool, needs: tuple):
     steps, h, c = steps_of(sizes, reverse), begun(xp, hx, g_h), begun(xp, cx, g_c)
     of_out = None if w_hr is None else xp.empty_like(out)
-    made = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)
+    result = lstm_loop_back(xp, g_out, h, c, gates, cells, before(xp, cells, cx, steps), w_hh, w_hr, of_out, steps)
     previous = before(xp, out, hx, steps) if needs[4] else None
-    return (made @ w_ih if needs[0] else input[:0], h, c,
-            *weight_grads(xp, made, made, input, previous, needs[3:7]),
+    return (result @ w_ih if needs[0] else input[:0], h, c,
+            *weight_grads(xp, result, result, input, previous, needs[3:7]),
             of_out.T @ (gates[:, 3 * cx.shape[1]:] * xp.tanh(cells)) if needs[7] else input[:0])
 
 
@@ -291,14 +291,14 @@ def lstm_loop_back(xp, g_out, h, c, gates, cells, previous, w_hh, w_hr, of_out, 
     """The gradient of the gates; h and c become those of the first states, of_out that of the projected outputs."""
     width = c.shape[1]
     i, f, g, o = (gates[:, k * width:(k + 1) * width] for k in range(4))
-    bent = xp.tanh(cells)
-    made = xp.empty_like(gates)             # first what a gradient of c or h is multiplied by, then the gradient itself
-    made[:, :width] = g * i * (1 - i)
-    made[:, width:2 * width] = previous * f * (1 - f)
-    made[:, 2 * width:3 * width] = i * (1 - g * g)
-    made[:, 3 * width:] = bent * o * (1 - o)
-    to_c = o * (1 - bent * bent)
-    by_gate = made.reshape(-1, 4, width)
+    curved = xp.tanh(cells)
+    out = xp.empty_like(gates)             # first what a gradient of c or h is multiplied by, then the gradient itself
+    out[:, :width] = g * i * (1 - i)
+    out[:, width:2 * width] = previous * f * (1 - f)
+    out[:, 2 * width:3 * width] = i * (1 - g * g)
+    out[:, 3 * width:] = curved * o * (1 - o)
+    to_c = o * (1 - curved * curved)
+    by_gate = out.reshape(-1, 4, width)
     for first, size in steps[::-1]:
         rows, cell = h[:size], c[:size]
         if g_out is not None:
@@ -310,8 +310,8 @@ def lstm_loop_back(xp, g_out, h, c, gates, cells, previous, w_hh, w_hr, of_out, 
         by_gate[first:first + size, :3] *= cell[:, None]
         by_gate[first:first + size, 3] *= of_new
         cell *= f[first:first + size]
-        h[:size] = made[first:first + size] @ w_hh
-    return made
+        h[:size] = out[first:first + size] @ w_hh
+    return out
 
 
 lstm_layer_backward.rule(**dict.fromkeys(("g_out", "g_h", "g_c", "out", "gates", "cells", "input", "hx", "cx", "w_ih",

@@ -46,11 +46,11 @@ def grouped(params: list[Tensor], has_biases: bool, projects: bool, count: int) 
     each = 2 + 2 * has_biases + projects
     if len(params) != each * count:
         raise RuntimeError("got an incorrect number of RNN parameters")
-    made = []
+    out = []
     for at in range(0, len(params), each):
         own = params[at:at + each]
-        made.append([*own[:2], *(own[2:4] if has_biases else (None, None)), own[-1] if projects else None])
-    return made
+        out.append([*own[:2], *(own[2:4] if has_biases else (None, None)), own[-1] if projects else None])
+    return out
 
 
 def run(one: Layer, data: Tensor, sizes: tuple[int, ...], states: tuple[Tensor, ...], params: list[Tensor],

@@ -1,4 +1,4 @@
-"""Elements picked and placed one by one along an axis: gather, scatter and their kin."""
+"""Elements picked and placed one by one along an axis: gather, scatter and the like."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from claygrad.core import dtype_of_numpy
 from claygrad.core.user_warnings import warn
 from claygrad.ops._geometry import axis, broadcast, text
+from claygrad.ops._indices import add_at, along, as_vectors, check_bounds, legacy, widened
 from claygrad.ops._numbers import element
-from claygrad.ops._places import add_at, along, as_vectors, check_bounds, legacy, widened
 from claygrad.ops._reduced import REDUCTIONS, reduce_at, reduction_gradients, refuse_complex_gradients
 from claygrad.ops._registry import composite, constant, op
 from claygrad.ops.part import slice_backward
@@ -81,15 +81,15 @@ def _check_scatter(input, dim: int, index, src) -> int:
     return dim
 
 
-def _places(xp, input, dim: int, index, src) -> tuple:
-    """Flat places in a row-major input and the elements of src that go there."""
+def _flat_indices(xp, input, dim: int, index, src) -> tuple:
+    """Flat indices into a row-major input and the elements of src that go there."""
     input, index = as_vectors(input, index)
     check_bounds(xp, index, dim, input.shape[dim])
-    places = along(xp, input.shape, dim, index)
+    indices = along(xp, input.shape, dim, index)
     if src is None:
-        return places, None
+        return indices, None
     src = src.reshape(1) if src.ndim == 0 else src
-    return places, src[tuple(slice(n) for n in index.shape)]
+    return indices, src[tuple(slice(n) for n in index.shape)]
 
 
 def _scatter_name(src: object, value: object, reduce: str | None) -> str:
@@ -111,7 +111,7 @@ def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | N
             reduce: str | None = None):
     """A copy in which elements along `dim` are replaced: out[index[i][j]][j] = src[i][j] for dim 0, or by one number.
 
-    Where places repeat the last element wins. `reduce`: 'add' or 'multiply' instead of replacing (no gradient).
+    Where indices repeat the last element wins. `reduce`: 'add' or 'multiply' instead of replacing (no gradient).
     """
     if src is None:
         src = value
@@ -132,14 +132,14 @@ def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | N
     out = widened(xp, input) if reduce else xp.array(input, order="C")
     if index.size == 0:
         return out.astype(input.dtype, copy=False)
-    places, array = _places(xp, input, dim, index, array)
-    values = xp.full(places.shape, element(src, dtype_of_numpy(input.dtype)), out.dtype) if array is None else array
+    indices, array = _flat_indices(xp, input, dim, index, array)
+    values = xp.full(indices.shape, element(src, dtype_of_numpy(input.dtype)), out.dtype) if array is None else array
     if reduce is None:
-        out.reshape(-1)[places] = values
+        out.reshape(-1)[indices] = values
     elif reduce == "add":
-        add_at(xp, out, places, values)
+        add_at(xp, out, indices, values)
     else:
-        reduce_at(xp, "prod", out, places, values)
+        reduce_at(xp, "prod", out, indices, values)
     return out.astype(input.dtype, copy=False)
 
 
@@ -178,11 +178,11 @@ scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,
                        "index 5 is out of bounds for dimension 0 with size 3")])
 def scatter_add(xp, input: Tensor, dim: int, index: Tensor, src: Tensor):
-    "As `scatter`, but added to what is there; places may repeat."
+    "As `scatter`, but added to what is there; indices may repeat."
     dim = _check_scatter(input, dim, index, src)
     out = widened(xp, input)
     if index.size:
-        add_at(xp, out, *_places(xp, input, dim, index, src))
+        add_at(xp, out, *_flat_indices(xp, input, dim, index, src))
     return out.astype(input.dtype, copy=False)
 scatter_add.rule(input=lambda g: g, index=constant,
                  src=lambda g, dim, index, src_shape: filled_to(g.gather(dim, index), src_shape))
@@ -208,7 +208,7 @@ def scatter_reduce(xp, input: Tensor, dim: int, index: Tensor, src: Tensor, redu
                                   f"'{legacy(input)}'")
     out = widened(xp, input)
     if index.size:
-        reduce_at(xp, reduce, out, *_places(xp, input, dim, index, src), include_self)
+        reduce_at(xp, reduce, out, *_flat_indices(xp, input, dim, index, src), include_self)
     return out.astype(input.dtype, copy=False)
 
 
@@ -245,8 +245,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     rest = [tuple(1 if i == dim else n for i, n in enumerate(tensor.shape)) for tensor in (input, indices)]
     common = broadcast(*rest)
 
-    def stretched(tensor):
+    def expanded(tensor):
         return tensor.expand(*common[:dim], tensor.shape[dim], *common[dim + 1:])
 
-    index = stretched(indices)
-    return gather(stretched(input), dim, index.where(index >= 0, index + input.shape[dim]))
+    index = expanded(indices)
+    return gather(expanded(input), dim, index.where(index >= 0, index + input.shape[dim]))

@@ -1,4 +1,4 @@
-"""New tensors with the elements of one tensor in other places: copies, flips, rolls, repetitions, diagonals."""
+"""New tensors with the elements of one tensor in another order: copies, flips, rolls, repetitions, diagonals."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -75,9 +75,9 @@ def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_fo
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def flip(xp, input: Tensor, dims: ints):
     "The elements in reverse order along each of `dims`, as a copy."
-    chosen = axes(dims, input.ndim)
+    selected = axes(dims, input.ndim)
     out = empty_array_like(xp, input)
-    out[...] = xp.flip(input, chosen) if input.ndim else input
+    out[...] = xp.flip(input, selected) if input.ndim else input
     return out
 flip.rule(input=lambda g, dims: g.flip(dims))
 
@@ -101,7 +101,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 def _rolled(xp, input, shift: int, dim: int):
-    """Rolled along one axis: two parts change places. Channels that lie last in both stay there."""
+    """Rolled along one axis: two parts are exchanged. Channels that lie last in both stay there."""
     shift %= input.shape[dim]
     before = (slice(None),) * dim
     start = input.shape[dim] - shift
@@ -154,7 +154,7 @@ def _rotated_shape(input: Tensor, k: int, dims: ints) -> tuple[int, ...]:
 
 
 def _rotated_strides(input: Tensor, k: int, dims: ints) -> tuple[int, ...] | None:
-    """As the input's, with two axes changed for each other when it is turned by a quarter."""
+    """As the input's, with two axes exchanged when it is rotated by 90 degrees."""
     if k % 4 == 0:
         return None
     steps = list(strides_like(input.shape, input.stride(), preserve_format))

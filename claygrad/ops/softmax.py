@@ -1,4 +1,4 @@
-"""Softmax and its kin: scores to probabilities along an axis."""
+"""Softmax, log_softmax and the like: scores to probabilities along an axis."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -8,7 +8,7 @@ from claygrad.core.user_warnings import warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
 from claygrad.ops._out import EXACT, SEARCH
-from claygrad.ops._reducing import FEW, far, places_beside_nan, selected
+from claygrad.ops._reducing import FEW, far, order_beside_nan, selected
 from claygrad.ops._registry import composite, constant, missing, op
 from claygrad.ops._words import is_number, need, no_derivative, refuse_overflow
 
@@ -61,7 +61,7 @@ def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: 
     if not input.ndim:
         return input.copy(), xp.zeros((), "int64")
     if 0 in input.strides:
-        input = xp.ascontiguousarray(input)          # stretched axes get memory of their own, in row-major order
+        input = xp.ascontiguousarray(input)          # expanded axes get memory of their own, in row-major order
     indices = order(xp, input, axis, descending)
     return laid_out(xp, xp.take_along_axis(input, indices, axis), input), laid_out(xp, indices, input)
 sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
@@ -139,9 +139,9 @@ def few_distinct(xp, input, return_inverse: bool):
 @op(kernel="distinct", name="_unique2", **distinct)
 def unique2(xp, input: Tensor, sorted: bool, return_inverse: bool, return_counts: bool):
     need(input, ORDERED, "unique")
-    made = few_distinct(xp, input, return_inverse) if input.dtype.kind == "i" and input.size else None
-    if made is not None:
-        return made
+    out = few_distinct(xp, input, return_inverse) if input.dtype.kind == "i" and input.size else None
+    if out is not None:
+        return out
     values, inverse, counts = xp.unique(input.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
     return values, inverse.reshape(input.shape), counts
 unique2.rule(input=no_derivative("_unique2"))
@@ -155,13 +155,13 @@ def distinct_beside_nan(xp, input, axis: int):
         apart = xp.flatnonzero((rows[a] < rows[b]) | (rows[a] > rows[b]))
         return bool(apart.size) and bool(rows[a, apart[0]] < rows[b, apart[0]])
 
-    places = places_beside_nan(len(rows), less) if len(rows) <= FEW else xp.lexsort(rows.T[::-1]).tolist()
-    ordered = rows[places]
+    order = order_beside_nan(len(rows), less) if len(rows) <= FEW else xp.lexsort(rows.T[::-1]).tolist()
+    ordered = rows[order]
     fresh = xp.ones(len(rows), bool)
     fresh[1:] = (ordered[1:] != ordered[:-1]).any(1)
     starts, inverse = xp.flatnonzero(fresh), xp.empty(len(rows), "int64")
-    inverse[places] = xp.cumsum(fresh) - 1
-    values = xp.moveaxis(input, axis, 0)[[places[i] for i in starts]]
+    inverse[order] = xp.cumsum(fresh) - 1
+    values = xp.moveaxis(input, axis, 0)[[order[i] for i in starts]]
     return xp.moveaxis(xp.ascontiguousarray(values), 0, axis), inverse, xp.diff(starts, append=len(rows))
 
 
@@ -288,11 +288,11 @@ def check_search(sorted_sequence: Tensor, input: Tensor | Number, right: bool, s
     _warn_of_copies(sorted_sequence, input)
 
 
-def places(input: Tensor | Number, out_int32: bool) -> tuple:
+def search_meta(input: Tensor | Number, out_int32: bool) -> tuple:
     return () if is_number(input) else input.shape, int32 if out_int32 else int64
 
 
-@op(kernel="searchsorted", out=SEARCH, method=False, check=check_search, meta=places,
+@op(kernel="searchsorted", out=SEARCH, method=False, check=check_search, meta=search_meta,
     samples=lambda t: [t.args(t(5).sort()[0], t(3, 4)), t.args(t(2, 5).sort()[0], t(2, 3), right=True),
                        t.args(t(5).sort()[0], 0.5)],
     errors=lambda t: [(t.args(t(3), 2.0, side="foo"), RuntimeError,
@@ -319,7 +319,7 @@ def check_boundaries(input: Tensor | Number, boundaries: Tensor) -> None:
     _warn_of_copies(boundaries, input)
 
 
-@op(kernel="bucketize", out=SEARCH, method=False, check=check_boundaries, meta=places,
+@op(kernel="bucketize", out=SEARCH, method=False, check=check_boundaries, meta=search_meta,
     samples=lambda t: [t.args(t(3, 4), t(5).sort()[0]), t.args(0.5, t(5).sort()[0], right=True)],
     errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
 def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):

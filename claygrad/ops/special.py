@@ -1,4 +1,4 @@
-"""Special functions: the error function and the normal distribution's, gamma and its kin, modified Bessel functions."""
+"""Special functions: error function, normal distribution, gamma function and derivatives, modified Bessel functions."""
 from __future__ import annotations
 
 from math import log, pi, sqrt
@@ -171,14 +171,14 @@ def polygamma_method(input: Tensor, n: int) -> Tensor:
 @composite(function=False)
 def polygamma_(input: Tensor, n: int) -> Tensor:
     "The derivative of order n of digamma, in place."
-    made = polygamma(n, input)
+    out = polygamma(n, input)
     if not input.dtype.is_floating_point:
-        raise RuntimeError(f"result type {made.dtype.legacy} can't be cast to the desired output type "
+        raise RuntimeError(f"result type {out.dtype.legacy} can't be cast to the desired output type "
                            f"{input.dtype.legacy}")
-    return input.copy_(made)
+    return input.copy_(out)
 
 
-MOST_ORDERS = 1 << 17          # of the multivariate gamma function, one pass over the elements for each
+MAX_ORDERS = 1 << 17          # of the multivariate gamma function, one pass over the elements for each
 
 
 def check_mvlgamma(input, p, inplace) -> None:
@@ -186,9 +186,9 @@ def check_mvlgamma(input, p, inplace) -> None:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    if p > MOST_ORDERS:                          # PyTorch makes a tensor of p elements for each of the input
+    if p > MAX_ORDERS:                          # PyTorch makes a tensor of p elements for each of the input
         raise RuntimeError(f"Storage size calculation overflowed with sizes={[*input.shape, p]}\n"
-                           f"  p is {p}, at most {MOST_ORDERS} logarithms are added up for an element")
+                           f"  p is {p}, at most {MAX_ORDERS} logarithms are added up for an element")
     if inplace and not input.dtype.is_floating_point:
         raise RuntimeError(f"mvlgamma: result type {input.dtype.legacy} can't be cast to the desired output type "
                            f"{default_dtype().legacy}")

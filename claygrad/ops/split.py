@@ -195,9 +195,9 @@ def tensor_split(input: Tensor, indices_or_sections: object = None, dim: int = 0
     return _split_at(input, _where("tensor_split", where), axis(dim, input.ndim))
 
 
-def _split_fixed(name: str, input: Tensor, given: object, dim: int, at_least: int) -> tuple[Tensor, ...]:
-    if input.ndim < at_least:
-        raise RuntimeError(f"torch.{name} requires a tensor with at least {at_least} dimension, but got a tensor with "
+def _split_fixed(name: str, input: Tensor, given: object, dim: int, min_ndim: int) -> tuple[Tensor, ...]:
+    if input.ndim < min_ndim:
+        raise RuntimeError(f"torch.{name} requires a tensor with at least {min_ndim} dimension, but got a tensor with "
                            f"{input.ndim} dimensions!")
     where, n = _where(name, given), input.shape[dim]
     if isinstance(where, int) and (where == 0 or n % where):

@@ -220,10 +220,10 @@ def _even(x: Tensor, dim: int, step: Number, order: int) -> Tensor:
     return cat((start, centre, end), dim)
 
 
-def _uneven(x: Tensor, dim: int, places: Tensor, order: int) -> Tensor:
-    """The derivative along an axis of samples at given places, exact for parabolas."""
+def _uneven(x: Tensor, dim: int, coordinates: Tensor, order: int) -> Tensor:
+    """The derivative along an axis of samples at given coordinates, exact for parabolas."""
     shape = tuple(-1 if i == dim else 1 for i in range(x.ndim))
-    step = places.diff(1, 0)
+    step = coordinates.diff(1, 0)
     a, b = slice_view(step, 0, 0, -1), slice_view(step, 0, 1)
     weights = (-b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b)))
     parts = (slice_view(x, dim, 0, -2), slice_view(x, dim, 1, -1), slice_view(x, dim, 2))
@@ -257,7 +257,7 @@ _GRADIENT = ("gradient() received an invalid combination of arguments - got ({})
 def gradient(input: Tensor, *, spacing: object = 1, dim: ints | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative along each axis by differences of neighbours, from both sides inside.
 
-    `spacing`: one distance for all, one per axis, or the places of the samples along each as vectors. At the ends
+    `spacing`: one distance for all, one per axis, or the coordinates of the samples along each as vectors. At the ends
     `edge_order` 1 takes two samples and 2 takes three.
     """
     refuse_gradient("gradient", "spacing", spacing)
@@ -270,11 +270,11 @@ def gradient(input: Tensor, *, spacing: object = 1, dim: ints | None = None, edg
     if not isinstance(spacing, (tuple, list)):
         raise TypeError(_GRADIENT.format(f"Tensor, spacing={type(spacing).__name__}"))
     _check_gradient(input, spacing, dim, dims, edge_order)
-    made = []
-    for d, places in zip(dims, spacing):
-        of_axis = _uneven if isinstance(places, TensorType) else _even
-        made.append(of_axis(input, axis(d, input.ndim), places, edge_order))
-    return tuple(made)
+    out = []
+    for d, coordinates in zip(dims, spacing):
+        of_axis = _uneven if isinstance(coordinates, TensorType) else _even
+        out.append(of_axis(input, axis(d, input.ndim), coordinates, edge_order))
+    return tuple(out)
 
 
 def _check_gradient(input: Tensor, spacing: Sequence | None, dim: ints | None, dims: list[int], order: int) -> None:
@@ -290,13 +290,13 @@ def _check_gradient(input: Tensor, spacing: Sequence | None, dim: ints | None, d
                            f"{len(spacing)} and a dim argument of length {len(dims)}.")
     if order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    for places in spacing or ():
-        if isinstance(places, TensorType) and places.device != input.device:
+    for coordinates in spacing or ():
+        if isinstance(coordinates, TensorType) and coordinates.device != input.device:
             raise RuntimeError("torch.gradient expected each tensor to be on the same device, but got devices "
-                               f"{input.device} and {places.device}!")
-        if isinstance(places, TensorType) and places.ndim != 1:
+                               f"{input.device} and {coordinates.device}!")
+        if isinstance(coordinates, TensorType) and coordinates.ndim != 1:
             raise RuntimeError("torch.gradient expected each element of spacing to have one dimension, but got an "
-                               f"element with {places.ndim} dimensions!")
+                               f"element with {coordinates.ndim} dimensions!")
     for d in axes(dims, input.ndim):
         if input.shape[d] < order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

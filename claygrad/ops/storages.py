@@ -10,7 +10,7 @@ from claygrad.core.graph.modes import get_grad_enabled
 from claygrad.ops import _storages
 from claygrad.ops._registry import composite
 from claygrad.ops._storages import CLASSES, TypedStorage
-from claygrad.ops.creation import check_layout, chosen_device, chosen_dtype, leaf, refuse_pinning
+from claygrad.ops.creation import check_layout, checked_device, checked_dtype, leaf, refuse_pinning
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor, dtype
@@ -41,9 +41,9 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
     "A tensor on the memory of a file; with `shared`, what is written goes to the file, which grows to the size wanted."
     refuse_pinning("from_file", pin_memory)
     check_layout("from_file", layout)
-    if chosen_device("from_file", device).type != "cpu":
+    if checked_device("from_file", device).type != "cpu":
         raise NotImplementedError(f"from_file: files are mapped on the CPU, not on {device}")
-    kind = chosen_dtype("from_file", dtype) or default_dtype()
+    kind = checked_dtype("from_file", dtype) or default_dtype()
     storage = sharing.from_file(filename, bool(shared), size * kind.itemsize)
     return leaf("from_file", on_storage(storage, kind, (size,), (1,), 0), requires_grad)
 
@@ -57,12 +57,12 @@ def const_data_ptr(self: Tensor) -> int:
 @composite(function=False, raw=True)
 def _lazy_clone(self: Tensor) -> Tensor:
     "A copy that reads the same bytes until one of the two is written; where a graph follows, a plain copy."
-    made = None
+    out = None
     if not (self.is_sparse or self.is_conj() or self.is_neg() or (self.requires_grad and get_grad_enabled())):
-        made = lazy_clone(self.untyped_storage())
-    if made is None:
+        out = lazy_clone(self.untyped_storage())
+    if out is None:
         return self.clone()
-    return on_storage(made, self.dtype, self.shape, self.stride(), self.storage_offset())
+    return on_storage(out, self.dtype, self.shape, self.stride(), self.storage_offset())
 
 
 @composite(function=False, raw=True)

@@ -284,7 +284,7 @@ def adjoint(input: Tensor) -> Tensor:
          errors=lambda t: [(t.args(t(2), 3), RuntimeError,
                             "The expanded size of the tensor (3) must match the existing size (2)")])
 def expand(input: Tensor, size: ints, *, implicit: bool = False):
-    """The tensor stretched to a larger shape by repeating axes of one element; no memory is copied (stride 0).
+    """The tensor expanded to a larger shape by repeating axes of one element; no memory is copied (stride 0).
 
     `implicit` marks a stretch that broadcasting made; it changes nothing.
     """
@@ -314,8 +314,8 @@ def broadcast_to(input: Tensor, size: ints) -> Tensor:
                            (t.args(t(2, 1), (1, 1)), RuntimeError, "dim 1 appears multiple times in the list of dims")])
 def squeeze(input: Tensor, dim: ints | None = None):
     "Without its axes of one element: all of them, or those among `dim`."
-    chosen = range(input.ndim) if dim is None else axes(dim, input.ndim)
-    order = tuple(i for i in range(input.ndim) if i not in chosen or input.shape[i] != 1)
+    selected = range(input.ndim) if dim is None else axes(dim, input.ndim)
+    order = tuple(i for i in range(input.ndim) if i not in selected or input.shape[i] != 1)
     return _reordered(input, order)
 squeeze.rule(input=lambda g, input_shape: g.reshape(input_shape))
 
@@ -403,7 +403,7 @@ def detach(input: Tensor) -> Tensor:
            errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
                               "movedim: repeated dim in `source` ([0, 0])")])
 def movedim(input: Tensor, source: ints, destination: ints) -> Tensor:
-    "Axes `source` moved to places `destination`; the others keep their order."
+    "Axes `source` moved to positions `destination`; the others keep their order."
     if isinstance(source, int) != isinstance(destination, int):
         got = ", ".join(type(dims).__name__ for dims in (source, destination))
         raise TypeError(f"movedim() received an invalid combination of arguments - got ({got}), but expected one of:\n"
@@ -434,7 +434,7 @@ def check_tensors(tensors: Iterable, argument: int = 0) -> None:
            errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (3)")])
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    "All tensors stretched to their common shape."
+    "All tensors broadcast to their common shape."
     check_tensors(tensors)
     shape = geometry.broadcast(*(tensor.shape for tensor in tensors))
     return tuple(tensor if tuple(tensor.shape) == shape else expand(tensor, shape) for tensor in tensors)
@@ -485,7 +485,7 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 
 @composite(method=False, samples=lambda t: [t.args((2, 1), (3,)), t.args(), t.args(4, (1,))])
 def broadcast_shapes(*shapes: ints) -> Size:
-    "The shape to which tensors of these shapes are stretched."
+    "The shape to which tensors of these shapes are broadcast."
     for shape in shapes:
         if not isinstance(shape, (int, tuple, list)):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")

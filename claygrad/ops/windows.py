@@ -9,7 +9,7 @@ from claygrad.ops._data import type_name
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
 from claygrad.ops._words import NAMES, refuse_gradient
-from claygrad.ops.creation import chosen_dtype, leaf, tensor
+from claygrad.ops.creation import checked_dtype, leaf, tensor
 from claygrad.ops.fill import empty, ones
 from claygrad.ops.ranges import arange, linspace
 
@@ -132,10 +132,10 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: dtype
     if not a:
         raise ValueError("Coefficients cannot be empty")
     step = 2 * pi / (M if not sym else M - 1)
-    made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-    k = linspace(0, (M - 1) * step, M, **made)
-    weights = tensor([(-1) ** i * w for i, w in enumerate(a)], **made)
-    i = arange(weights.shape[0], **made)
+    options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+    k = linspace(0, (M - 1) * step, M, **options)
+    weights = tensor([(-1) ** i * w for i, w in enumerate(a)], **options)
+    i = arange(weights.shape[0], **options)
     return (weights.unsqueeze(-1) * (i.unsqueeze(-1) * k).cos()).sum(0)
 
 
@@ -185,12 +185,12 @@ _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "in
             "int64": "long int"}
 
 
-def _made(name: str, length: int, periodic: bool, compute, dtype: dtype | None, layout: layout | None, device: Device,
+def _build(name: str, length: int, periodic: bool, compute, dtype: dtype | None, layout: layout | None, device: Device,
           pin_memory: bool, requires_grad: bool) -> Tensor:
     """A window of which `compute(points, count)` gives the values; a periodic one lacks the last of one point more."""
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type_name(length)}")
-    kind = chosen_dtype(name, dtype) or default_dtype()
+    kind = checked_dtype(name, dtype) or default_dtype()
     if layout is not None and layout is not strided:
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if not (kind.is_floating_point or kind.is_complex):
@@ -200,14 +200,14 @@ def _made(name: str, length: int, periodic: bool, compute, dtype: dtype | None, 
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     if length < 2:
-        made = _trivial(length, kind, device, False)
+        out = _trivial(length, kind, device, False)
     else:
         if kind.is_complex:
             raise NotImplementedError(f"\"arange_cpu\" not implemented for '{NAMES[kind.name]}'")
         count = length + 1 if periodic else length
-        made = compute(arange(count, dtype=kind, device=device, pin_memory=pin_memory), count)
-        made = made.narrow(0, 0, length).clone() if periodic else made
-    return leaf(name, made, requires_grad)
+        out = compute(arange(count, dtype=kind, device=device, pin_memory=pin_memory), count)
+        out = out.narrow(0, 0, length).clone() if periodic else out
+    return leaf(name, out, requires_grad)
 
 
 @composite(**older, errors=lambda t: [(t.args(-1), RuntimeError,
@@ -215,7 +215,7 @@ def _made(name: str, length: int, periodic: bool, compute, dtype: dtype | None, 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None, layout: layout | None = None,
                 device: Device = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """out[n] = (1 - cos(2 pi n / N)) / 2."""
-    return _made("hann_window", window_length, periodic, lambda k, n: _raised(k, n, 0.5, 0.5), dtype, layout, device,
+    return _build("hann_window", window_length, periodic, lambda k, n: _raised(k, n, 0.5, 0.5), dtype, layout, device,
                  pin_memory, requires_grad)
 
 
@@ -230,7 +230,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     """out[n] = alpha - beta * cos(2 pi n / N)."""
     refuse_gradient("hamming_window", "alpha", alpha, "float")
     refuse_gradient("hamming_window", "beta", beta, "float")
-    return _made("hamming_window", window_length, periodic, lambda k, n: _raised(k, n, alpha, beta), dtype, layout,
+    return _build("hamming_window", window_length, periodic, lambda k, n: _raised(k, n, alpha, beta), dtype, layout,
                  device, pin_memory, requires_grad)
 
 
@@ -246,7 +246,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype |
         rising = ((n - 1) >> 1) + 1
         k.narrow(0, rising, n - rising).mul_(-1).add_(2)
         return k
-    return _made("bartlett_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)
+    return _build("bartlett_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(**older)
@@ -257,7 +257,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype |
     def compute(k: Tensor, n: int) -> Tensor:
         k.mul_(pi / (n - 1))
         return k.mul(4).cos_().mul_(0.08).sub_(k.mul(2).cos_().mul_(0.5)).add_(0.42)
-    return _made("blackman_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)
+    return _build("blackman_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(**older)
@@ -274,4 +274,4 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
             x = part.double().sub_(half).div_(half)
             part.copy_((x * x).neg_().add_(1).clamp_(min=0).sqrt_().mul_(beta).i0().div_(top))
         return k
-    return _made("kaiser_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)
+    return _build("kaiser_window", window_length, periodic, compute, dtype, layout, device, pin_memory, requires_grad)

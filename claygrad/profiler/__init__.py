@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.cpython.entry_points import guard_package
 from claygrad.profiler._events import DeviceType, EventList, FunctionEvent, FunctionEventAvg
 from claygrad.profiler._marks import kineto_available, record_function
@@ -30,6 +30,6 @@ __all__ = [
     "tensorboard_trace_handler",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 
 guard_package(__name__)          # Note [Entry points]

@@ -8,7 +8,7 @@ from claygrad.core.decorated import decorated
 from claygrad.core.sparse_tensor import Parts, parts
 from claygrad.ops import _formats
 from claygrad.ops._geometry import sizes, text
-from claygrad.ops.creation import chosen_dtype
+from claygrad.ops.creation import checked_dtype
 from claygrad.sparse._parts import (
     COO,
     CSC,
@@ -86,7 +86,7 @@ def _leaf(made: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _numbers(given: Any, dtype: Any) -> Tensor:
-    return as_dense_tensor(given, chosen_dtype("sparse_coo_tensor", dtype))
+    return as_dense_tensor(given, checked_dtype("sparse_coo_tensor", dtype))
 
 
 def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
@@ -98,7 +98,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
     """
     _place("sparse_coo_tensor", device)
     if values is None:                                   # sparse_coo_tensor(size)
-        return _leaf(empty(sizes(indices), chosen_dtype("sparse_coo_tensor", dtype) or default_dtype()), requires_grad)
+        return _leaf(empty(sizes(indices), checked_dtype("sparse_coo_tensor", dtype) or default_dtype()), requires_grad)
     at, entry_values = as_dense_tensor(indices), _numbers(values, dtype)
     if is_sparse(at) or is_sparse(entry_values):
         raise RuntimeError("expected values to be a dense tensor, but got values with layout "

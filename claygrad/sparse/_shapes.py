@@ -7,7 +7,7 @@ from claygrad.core import UPCALLS, parse_device, promote_types, refuse_unwritabl
 from claygrad.core.sparse_tensor import Parts, parts, replace
 from claygrad.ops._formats import preserve_format, strided
 from claygrad.ops._geometry import sizes, text
-from claygrad.ops.creation import chosen_dtype
+from claygrad.ops.creation import checked_dtype
 from claygrad.sparse._make import copied, sparse_mask, to_sparse
 from claygrad.sparse._parts import (
     COO,
@@ -363,7 +363,7 @@ def zeros_like(x: Tensor, dtype: Any = None, layout: Any = None, device: Any = N
 def new_zeros(x: Tensor, size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
               layout: Any = None, pin_memory: bool = False) -> Tensor:
     """A sparse tensor of another shape without entries."""
-    made = empty(sizes(size), chosen_dtype("new_zeros", dtype) or x.dtype)
+    made = empty(sizes(size), checked_dtype("new_zeros", dtype) or x.dtype)
     return made.requires_grad_() if requires_grad else made
 
 

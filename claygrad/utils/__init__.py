@@ -1,8 +1,8 @@
 """Things around training: hooks, data, checkpoints, summaries."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.utils import hooks, model_summary
 
 __all__ = ["hooks", "model_summary"]
 
-__getattr__ = late(__name__, ("benchmark", "checkpoint", "data", "deterministic", "dlpack", "model_zoo", "pytree",
+__getattr__ = lazy(__name__, ("benchmark", "checkpoint", "data", "deterministic", "dlpack", "model_zoo", "pytree",
                               "tensorboard"))

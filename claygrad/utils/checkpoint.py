@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from claygrad import random
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from claygrad.autograd import Function, backward
 from claygrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad
@@ -468,6 +468,6 @@ def _checkpoint(function: Callable[..., Any], preserve: bool, context_fn: Callab
     frame.complete = True
     return out
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 
 guard_package(__name__)          # Note [Entry points]

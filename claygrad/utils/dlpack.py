@@ -1,7 +1,7 @@
 """`torch.utils.dlpack`: tensors handed to other libraries and taken from them, without a copy."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.ops.exchange import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

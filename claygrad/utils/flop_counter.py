@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.graph.module_call import running
 from claygrad.core.graph.observe import Observer
 from claygrad.core.user_warnings import warn
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FlopCounterMode"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 
 suffixes = ["", "K", "M", "B", "T"]
 

@@ -54,7 +54,7 @@ def test_the_hook_that_was_there_shows_the_error(tmp_path):
         sys.excepthook = before
         import claygrad as torch
         import importlib
-        importlib.import_module("claygrad._late").listen()
+        importlib.import_module("claygrad._lazy").listen()
         torch.ones(3).trasnpose(0, 1)
     """, tmp_path)
     assert text.count("mine: AttributeError 'Tensor' object has no attribute 'trasnpose'") == 1

@@ -14,7 +14,7 @@ from claygrad.core.dispatch import convert_half as halves
 from claygrad.core.dispatch import reference_only
 from claygrad.nn import functional
 
-HALVES = pytest.mark.parametrize("half", [claygrad.float16, claygrad.bfloat16], ids=["float16", "bfloat16"])
+HALF_DTYPES = pytest.mark.parametrize("half", [claygrad.float16, claygrad.bfloat16], ids=["float16", "bfloat16"])
 CALLS: dict[str, Callable[[Tensor], Tensor]] = {
     "sum": lambda x: x.sum(), "sum of rows": lambda x: x.sum(1), "mean": lambda x: x.mean(0), "amax": lambda x: x.amax(1),
     "argmax": lambda x: x.argmax(1), "max": lambda x: x.max(1).values, "softmax": lambda x: x.softmax(1),
@@ -29,7 +29,7 @@ CALLS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-@HALVES
+@HALF_DTYPES
 @pytest.mark.parametrize("name", CALLS)
 def test_rounded_once(name: str, half: claygrad.dtype):
     draw = claygrad.Generator().manual_seed(0)
@@ -45,7 +45,7 @@ def test_rounded_once(name: str, half: claygrad.dtype):
             assert claygrad.allclose(made.float(), wanted.float(), rtol=1e-2, atol=1e-6, equal_nan=True)
 
 
-@HALVES
+@HALF_DTYPES
 def test_in_place_and_with_gradients(half: claygrad.dtype):
     x = claygrad.randn(5, 6).to(half)
     y = x.clone()
@@ -59,7 +59,7 @@ def test_in_place_and_with_gradients(half: claygrad.dtype):
     assert claygrad.allclose(x.grad.float(), wide.grad, atol=2e-2)
 
 
-@HALVES
+@HALF_DTYPES
 def test_another_precision_is_refused_as_before(half: claygrad.dtype):
     x, index = claygrad.zeros(3, dtype=half), claygrad.tensor([0])
     with pytest.raises(RuntimeError):
@@ -69,7 +69,7 @@ def test_another_precision_is_refused_as_before(half: claygrad.dtype):
     assert x.sum(dtype=claygrad.float32).dtype == claygrad.float32
 
 
-@HALVES
+@HALF_DTYPES
 def test_arrays_are_recast_as_numpy_does(half: claygrad.dtype):
     kind = claygrad.zeros(1, dtype=half)
     wide = np.concatenate([np.float32([0, -0.0, np.inf, -np.inf, np.nan, 1e-8, -3e-8, 6e-8, 6.1e-5, 65504, 65520, 1e30]),
@@ -82,7 +82,7 @@ def test_arrays_are_recast_as_numpy_does(half: claygrad.dtype):
     assert halves.recast(wide, np.float32) is wide
 
 
-@HALVES
+@HALF_DTYPES
 @pytest.mark.parametrize("name", ["layer_norm", "group_norm", "batch_norm"])
 def test_norms_of_halves_follow_those_of_float32(name: str, half: claygrad.dtype):
     draw = claygrad.Generator().manual_seed(0)
@@ -113,7 +113,7 @@ WITH_DTYPE: dict[str, Callable[..., Tensor]] = {
 }
 
 
-@HALVES
+@HALF_DTYPES
 @pytest.mark.parametrize("name", WITH_DTYPE)
 def test_the_dtype_that_is_asked_for(name: str, half: claygrad.dtype):
     plain = claygrad.randn(6, 9, generator=claygrad.Generator().manual_seed(0)).to(half)

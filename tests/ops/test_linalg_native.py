@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import claygrad
-from claygrad.ops import _lapack, linalg_cholesky, linalg_least, linalg_spectral
+from claygrad.ops import _lapack, linalg_cholesky, linalg_lstsq, linalg_spectral
 from tests.kernels.conftest import isa, kernels  # noqa: F401
 from tests.support import forms
 
@@ -436,8 +436,8 @@ def test_least_squares_without_singular_values(dtype: str):
     near(found.solution.numpy(), wanted.solution.numpy(), 3000)
     for m, n in [(100, 70), (70, 100)]:
         a, b = rng.standard_normal((2, m, n)).astype(dtype), rng.standard_normal((2, m, 3)).astype(dtype)
-        x, rank = linalg_least.with_exchanges(numpy, a, b, 1e-6)
-        near(x, linalg_least.least_squares(numpy, a, b, 1e-6, "gelsd")[0], 3000)
+        x, rank = linalg_lstsq.with_exchanges(numpy, a, b, 1e-6)
+        near(x, linalg_lstsq.least_squares(numpy, a, b, 1e-6, "gelsd")[0], 3000)
         assert rank.tolist() == [70, 70]
 
 

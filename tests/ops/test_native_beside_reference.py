@@ -10,7 +10,7 @@ import claygrad as torch
 from claygrad.core.dispatch import reference_only
 from claygrad.nn import functional as F
 
-HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+HALF_DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def _both(call):
@@ -19,15 +19,15 @@ def _both(call):
         return zip(native, call())
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", HALF_DTYPES)
 @pytest.mark.parametrize("parameters", ["half", "float32", "none"])
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape", [(8, 4, 5, 5), (6, 4), (3, 4, 7), (1, 4, 300)], ids=str)
 def test_batch_norm_of_halves(half, parameters, training, shape):
     def call():
         torch.manual_seed(1)
-        kind = torch.float32 if parameters == "float32" else HALVES[half]
-        x = torch.randn(*shape).mul_(3).add_(1).to(HALVES[half]).requires_grad_()
+        kind = torch.float32 if parameters == "float32" else HALF_DTYPES[half]
+        x = torch.randn(*shape).mul_(3).add_(1).to(HALF_DTYPES[half]).requires_grad_()
         weight, bias, mean, variance = (torch.rand(4).add_(0.5).to(kind) for _ in range(4))
         given = [x]
         if parameters == "none":
@@ -125,12 +125,12 @@ def test_ranges_are_read_at_once():
         torch.tensor(range(2**61))
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", HALF_DTYPES)
 @pytest.mark.parametrize("weighted", [True, False])
 def test_rms_norm_of_halves(half, weighted):
     torch.manual_seed(0)
-    x = torch.randn(6, 4, 10).to(HALVES[half])
-    weight = torch.randn(10).to(HALVES[half]) if weighted else None
+    x = torch.randn(6, 4, 10).to(HALF_DTYPES[half])
+    weight = torch.randn(10).to(HALF_DTYPES[half]) if weighted else None
     for view in (x, x.transpose(0, 1), x[::2], x[:1].expand(6, 4, 10), x[:, :, :0], x.contiguous().requires_grad_()):
         if view.shape[-1] != 10:
             continue

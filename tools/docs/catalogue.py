@@ -32,7 +32,7 @@ PAGES = (
     Page("indexing", "Choosing and placing elements", "By index, by mask, along an axis.",
          families=_families("indexing choose scatter derived")),
     Page("matrices", "Products and matrices", "Products of vectors, matrices and batches; factors. More of it is in torch.linalg.",
-         families=_families("matmul matrix contraction products linalg_cholesky linalg_det linalg_least linalg_lowrank linalg_lu "
+         families=_families("matmul matrix contraction products linalg_cholesky linalg_det linalg_lstsq linalg_lowrank linalg_lu "
                             "linalg_power linalg_qr linalg_solve linalg_spectral")),
     Page("layers", "Layers as functions of torch", "What torch.nn.functional is made of, where PyTorch also has it under torch itself.",
          families=_families("activation activation_hard bag conv conv_transpose ctc dropout embedding grid loss_forms norm_batch "

@@ -12,8 +12,8 @@ import numpy as np
 
 from claygrad.core.dispatch.convert_half import recast
 from claygrad.ops._conv import same_format
+from claygrad.ops._indices import check_bounds, out_of_bounds
 from claygrad.ops._norms import statistics_dtype, wide
-from claygrad.ops._places import check_bounds, out_of_bounds
 from claygrad.ops._pool import out_sizes
 from claygrad.ops.loss_class import sorted_out
 from claygrad.ops.norm_layer import moments_shape

@@ -1,7 +1,7 @@
 """Ways to train on several ranks that are built of collectives."""
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.distributed.algorithms.join import Join, Joinable, JoinHook
 
 __all__ = ["Join", "JoinHook", "Joinable"]
-__getattr__ = late(__name__, ("ddp_comm_hooks",))
+__getattr__ = lazy(__name__, ("ddp_comm_hooks",))

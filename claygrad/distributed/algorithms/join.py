@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core.user_warnings import warn
 from claygrad.distributed.collectives import all_reduce
 from claygrad.ops.creation import tensor as new_tensor
@@ -123,4 +123,4 @@ class Join:
         return work
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor
 from claygrad.distributed._group import get_rank, is_initialized, of
@@ -275,4 +275,4 @@ def set_state_dict(
     return set_model_state_dict(model, model_state_dict, options=options)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,6 +1,6 @@
 """Parameters in shares: every rank keeps a part of each, and has them whole only while they are used."""
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.distributed.fsdp.api import (
     BackwardPrefetch,
     CPUOffload,
@@ -50,4 +50,4 @@ __all__ = [
     "fully_shard",
     "register_fsdp_forward_method",
 ]
-__getattr__ = late(__name__, ("sharded_grad_scaler", "wrap"))
+__getattr__ = lazy(__name__, ("sharded_grad_scaler", "wrap"))

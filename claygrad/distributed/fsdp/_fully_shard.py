@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, dtype
 from claygrad.distributed._group import _get_default_group
@@ -296,4 +296,4 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
     setattr(module, method_name, method)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import dtype
 from claygrad.nn.modules.batchnorm import _BatchNorm
 from claygrad.nn.modules.module import Module
@@ -137,4 +137,4 @@ class StateDictSettings:
     optim_state_dict_config: OptimStateDictConfig = field(default_factory=FullOptimStateDictConfig)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from socket import gethostname
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor, float64
 from claygrad.core.user_warnings import warn
@@ -410,4 +410,4 @@ def clip(leaves: list[Any], max_norm: float, norm_type: float, group: ProcessGro
     return total.to(leaves[0].dtype) if leaves else total
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

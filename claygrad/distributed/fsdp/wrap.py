@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.nn.modules.module import Module
 
 __all__ = [
@@ -127,4 +127,4 @@ def wrap_children(
     return inside
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd import Function
 from claygrad.core import Tensor
 from claygrad.distributed import collectives
@@ -191,4 +191,4 @@ def all_to_all_single(
     return cat(_AllToAll.apply(group, shapes, *parts))
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,7 +1,7 @@
 """Optimizers for several ranks."""
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor
 from claygrad.distributed._group import ProcessGroup, of
@@ -197,4 +197,4 @@ class _Stepping(JoinHook):
         self.zero.step()
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

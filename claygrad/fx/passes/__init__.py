@@ -1,7 +1,7 @@
 """`torch.fx.passes`: what goes through a whole graph."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.fx.passes import shape_prop
 
 __all__ = ["shape_prop"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Size, Tensor, dtype
 from claygrad.fx.interpreter import Interpreter
 from claygrad.fx.node import Node, map_aggregate
@@ -65,4 +65,4 @@ class ShapeProp(Interpreter):
         """Run the graph with these arguments."""
         return super().run(*args)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from claygrad._late import late
-from claygrad._settings import attention_ways
+from claygrad._lazy import lazy
+from claygrad._settings import attention_backends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +42,11 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
                              f"{type(backends).__name__}")
     allowed = [backends] if isinstance(backends, SDPBackend) else backends
-    former = dict(attention_ways)
-    attention_ways.update({name: way in allowed for way, name in _FLAGS.items()})
+    former = dict(attention_backends)
+    attention_backends.update({name: backend in allowed for backend, name in _FLAGS.items()})
     try:
         yield
     finally:
-        attention_ways.update(former)
+        attention_backends.update(former)
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -37,14 +37,14 @@ def positional(function: Callable[..., Any]) -> int:
     return count
 
 
-# --- a function of one place, over all places ---------------------------------------------------------------------
-def over_places(
+# --- a function of one position, over all positions -------------------------------------------------------------------
+def over_positions(
     function: Callable[..., Any], sizes: Sequence[int], scores: Tensor | None = None, on: device | str = "cpu"
 ) -> Tensor:
     """A function of (score,) batch, head, query and key, each a tensor without axes, at every place.
 
     It is called once with tensors that broadcast against each other. A function that means one place by what it does
-    (`table[b][h]`, a branch, a sum) is seen by a result of another shape or value, and gets its places one by one,
+    (`table[b][h]`, a branch, a sum) is seen by a result of another shape or value, and gets its positions one by one,
     from the first axis on.
     """
     for ones in (0, 2, 3, 4):
@@ -81,7 +81,7 @@ def _with_ones(
 def _agrees(
     function: Callable[..., Any], result: Tensor, sizes: Sequence[int], scores: Tensor | None, on: device | str
 ) -> bool:
-    """Whether some places by themselves give what they gave together."""
+    """Whether some positions by themselves give what they gave together."""
     if not result.numel():
         return True
     with no_grad():
@@ -120,7 +120,7 @@ def transposed(count: Tensor | None, columns: Tensor | None) -> tuple[Tensor | N
 
 
 def blocks_of(mask: Tensor, sizes: tuple[int, int], separate: bool) -> tuple[Tensor, Tensor | None]:
-    """Blocks that hold some places, and those that hold all; without `separate` the first are all that hold any."""
+    """Blocks that hold some positions, and those that hold all; without `separate` the first are all that hold any."""
     batch, heads, rows, columns = mask.shape
     high, wide = -(-rows // sizes[0]), -(-columns // sizes[1])
     mask = pad(mask, (0, wide * sizes[1] - columns, 0, high * sizes[0] - rows))
@@ -132,7 +132,7 @@ def blocks_of(mask: Tensor, sizes: tuple[int, int], separate: bool) -> tuple[Ten
 
 
 def sliced_mask_mod(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> NoReturn:
-    """Stands for the function of a mask that was indexed: its places have moved."""
+    """Stands for the function of a mask that was indexed: its positions have moved."""
     raise RuntimeError(
         "Cannot use mask_mod from a sliced BlockMask. When you slice a BlockMask using [], the mask_mod attribute "
         "is reset. You must set it from the original BlockMask's mask_mod.\n\nIncorrect usage:"
@@ -151,7 +151,7 @@ def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) ->
 class BlockMask:
     """The blocks of an attention that are not empty, by rows and by columns, and the function that masks inside them.
 
-    `kv_num_blocks` and `kv_indices` name the blocks of each row that hold some places, `full_…` those that hold all;
+    `kv_num_blocks` and `kv_indices` name the blocks of each row that hold some positions, `full_…` those that hold all;
     `q_…` are the same by columns. claygrad computes the whole product and asks `mask_mod` for every place, so that only
     that function decides; the blocks can be read, printed, indexed and handed on as in PyTorch.
     """
@@ -284,11 +284,11 @@ class BlockMask:
         return (self.seq_lengths, *tensors, None, None, None, None, self.BLOCK_SIZE, self.mask_mod)
 
     def numel(self) -> int:
-        """How many places there are, masked or not."""
+        """How many positions there are, masked or not."""
         return math.prod(self.shape)
 
     def sparsity(self) -> float:
-        """How many places in a hundred lie in empty blocks."""
+        """How many positions in a hundred lie in empty blocks."""
         blocks = int(self.kv_num_blocks.sum())
         if self.full_kv_num_blocks is not None:
             blocks += int(self.full_kv_num_blocks.sum())

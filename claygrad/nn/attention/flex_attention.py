@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor, float32, float64
 from claygrad.core import bool as bool_
 from claygrad.core.user_warnings import warn
@@ -14,7 +14,7 @@ from claygrad.nn.attention._blocks import (
     BlockMask,
     blocks_of,
     noop_mask,
-    over_places,
+    over_positions,
     positional,
     sliced_mask_mod,
     to_ordered,
@@ -73,7 +73,7 @@ class AuxOutput(NamedTuple):
 
 
 def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
-    """A mask of the places that one of the masks keeps."""
+    """A mask of the positions that one of the masks keeps."""
     if not all(map(callable, mask_mods)):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
@@ -87,7 +87,7 @@ def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
-    """A mask of the places that all masks keep."""
+    """A mask of the positions that all masks keep."""
     if not all(map(callable, mask_mods)):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
@@ -103,12 +103,12 @@ def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
 def create_mask(
     mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """The places that a mask keeps, or that a change of scores does not make -inf."""
+    """The positions that a mask keeps, or that a change of scores does not make -inf."""
     on = "cpu" if device is None else device
     sizes = (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN)
     if positional(mod_fn) == 5:
-        return ~over_places(mod_fn, sizes, zeros(sizes, device=on), on).isneginf()
-    return over_places(mod_fn, sizes, None, on)
+        return ~over_positions(mod_fn, sizes, zeros(sizes, device=on), on).isneginf()
+    return over_positions(mod_fn, sizes, None, on)
 
 
 def create_block_mask(
@@ -193,9 +193,9 @@ def flex_attention(
         query.to(precision) @ key.to(precision).transpose(-2, -1) * (query.size(-1) ** -0.5 if scale is None else scale)
     )
     if score_mod is not None:
-        scores = over_places(score_mod, scores.shape, scores, scores.device).to(precision)
+        scores = over_positions(score_mod, scores.shape, scores, scores.device).to(precision)
     if block_mask is not None:
-        kept = over_places(block_mask.mask_mod, scores.shape, None, scores.device)
+        kept = over_positions(block_mask.mask_mod, scores.shape, None, scores.device)
         scores = scores.masked_fill(~kept, -math.inf)
     dead = scores.isneginf().all(-1, keepdim=True)  # nothing is kept there: no weights, no gradients
     weights = scores.masked_fill(dead, 0).softmax(-1).masked_fill(dead, 0)
@@ -285,4 +285,4 @@ def _check_options(options: Any) -> None:
         raise ValueError(f"Invalid BACKEND value '{options['BACKEND']}'. Must be one of {_BACKENDS}")
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,4 +1,4 @@
-"""Multi-head attention, and the masks that say which places may be looked at."""
+"""Multi-head attention, and the masks that say which positions may be attended to."""
 from __future__ import annotations
 
 from typing import Any
@@ -118,7 +118,7 @@ class MultiheadAttention(Module):
 
 def _length_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(N, L, E) as (L, N, E); inputs that are one tensor stay one, so that one product maps them all."""
-    turned = query.transpose(1, 0)
-    turned_key = turned if key is query else key.transpose(1, 0)
-    turned_value = turned_key if value is key else turned if value is query else value.transpose(1, 0)
-    return turned, turned_key, turned_value
+    transposed_query = query.transpose(1, 0)
+    transposed_key = transposed_query if key is query else key.transpose(1, 0)
+    transposed_value = transposed_key if value is key else transposed_query if value is query else value.transpose(1, 0)
+    return transposed_query, transposed_key, transposed_value

@@ -152,18 +152,18 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with each batch normalisation in it replaced by one of this class, with the same tensors."""
-        made: Any = module
+        out: Any = module
         if isinstance(module, _BatchNorm):
-            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+            out = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
                        process_group, bias=module.bias is not None)
             if module.affine:
-                made.weight, made.bias = module.weight, module.bias
+                out.weight, out.bias = module.weight, module.bias
             for name in ("running_mean", "running_var", "num_batches_tracked"):
-                setattr(made, name, getattr(module, name))
-            made.training = module.training
+                setattr(out, name, getattr(module, name))
+            out.training = module.training
         for name, child in module.named_children():
-            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
-        return made
+            out.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return out
 
 
 # Lazy forms: the number of channels is that of the first input
@@ -191,9 +191,9 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         """Makes parameters and statistics for inputs like this one."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
-            made: list[Any] = [self.weight, self.bias] if self.affine else []
-            made += [self.running_mean, self.running_var] if self.track_running_stats else []
-            for unfilled in made:
+            tensors: list[Any] = [self.weight, self.bias] if self.affine else []
+            tensors += [self.running_mean, self.running_var] if self.track_running_stats else []
+            for unfilled in tensors:
                 if unfilled is not None:
                     unfilled.materialize((self.num_features,))
             self.reset_parameters()

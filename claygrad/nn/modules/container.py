@@ -31,7 +31,7 @@ class Container(Module):
 
 
 class _Row(Module):
-    """Children in order; their names are their places."""
+    """Children in order; their names are their indices."""
 
     _modules: dict[str, Any]
 

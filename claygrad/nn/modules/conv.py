@@ -90,7 +90,7 @@ class _ConvNd(OwnInit, Module):
         with no_grad():
             if self.weight.is_contiguous():
                 init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-            else:       # the same numbers in the same places, whatever the order of memory
+            else:       # the same numbers at the same indices, whatever the order of memory
                 weight = empty(self.weight.shape, dtype=self.weight.dtype, device=self.weight.device)
                 self.weight.copy_(init.kaiming_uniform_(weight, a=math.sqrt(5)))
             if self.bias is not None:
@@ -195,14 +195,14 @@ class _ConvTransposeNd(_ConvNd):
             raise ValueError(f"ConvTranspose{axes}D: for {input.dim()}D input, output_size must have {axes} or "
                              f"{outer + axes} elements (got {len(wanted)})")
         padding: Any = self.padding
-        least = [(input.size(d + outer) - 1) * self.stride[d] - 2 * padding[d]
+        smallest = [(input.size(d + outer) - 1) * self.stride[d] - 2 * padding[d]
                  + self.dilation[d] * (self.kernel_size[d] - 1) + 1 for d in range(axes)]
-        most = [size + stride - 1 for size, stride in zip(least, self.stride)]
-        if any(not low <= size <= high for low, size, high in zip(least, wanted, most)):
+        largest = [size + stride - 1 for size, stride in zip(smallest, self.stride)]
+        if any(not low <= size <= high for low, size, high in zip(smallest, wanted, largest)):
             shown = type(output_size)(wanted) if isinstance(output_size, (list, tuple)) else wanted
-            raise ValueError(f"requested an output size of {shown}, but valid sizes range from {least} to {most} "
+            raise ValueError(f"requested an output size of {shown}, but valid sizes range from {smallest} to {largest} "
                              f"(for an input of {input.size()[2:]})")
-        return [size - low for size, low in zip(wanted, least)]
+        return [size - low for size, low in zip(wanted, smallest)]
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         if self.padding_mode != "zeros":

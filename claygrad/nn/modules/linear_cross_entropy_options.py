@@ -9,7 +9,7 @@ from claygrad.core import DTYPES
 __all__ = ["LinearCrossEntropyOptions"]
 
 _POLICIES = ("auto", "accurate", "balanced", "compact")
-_HALVES = ("float16", "bfloat16")
+_HALF_DTYPES = ("float16", "bfloat16")
 
 
 @dataclasses.dataclass(slots=True, frozen=True)
@@ -36,7 +36,7 @@ class LinearCrossEntropyOptions:
         size = self.batch_chunk_size
         if size is not None and not (isinstance(size, int) and size > 0):
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
-        known = [DTYPES[name] for name in (*_HALVES, "float32", "float64")]
+        known = [DTYPES[name] for name in (*_HALF_DTYPES, "float32", "float64")]
         if self.acc_dtype is not None and self.acc_dtype not in known:
             raise ValueError("acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, "
                              f"torch.float64}}, got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick "
@@ -51,7 +51,7 @@ class LinearCrossEntropyOptions:
     def _adjust(self, num_batches: int, in_features: int, num_classes: int, dtype: Any,
                 device: Any = None) -> LinearCrossEntropyOptions:
         """The same with nothing left open, for an input of this size."""
-        half = dtype.name in _HALVES
+        half = dtype.name in _HALF_DTYPES
         on_cpu = device is not None and device.type == "cpu"
         policy, method = self.acc_policy, self.chunking_method
         if method == "auto":

@@ -13,7 +13,7 @@ from claygrad.nn.modules.linear import Linear
 from claygrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from claygrad.nn.modules.module import Module
 from claygrad.nn.modules.utils import OwnInit
-from claygrad.ops._losses import chosen
+from claygrad.ops._losses import reduction_of
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
            "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss",
@@ -28,7 +28,7 @@ class _Loss(Module):
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         older = size_average is not None or reduce is not None
-        self.reduction = chosen(size_average, reduce, reduction) if older else reduction
+        self.reduction = reduction_of(size_average, reduce, reduction) if older else reduction
 
 
 class _WeightedLoss(_Loss):

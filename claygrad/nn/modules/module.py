@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad._legacy import typename
 from claygrad.core import Tensor
 from claygrad.core.graph.module_call import prepare, use_native_call
@@ -212,7 +212,7 @@ class Module(Calling, Stateful, Convertible):
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         parameters = own.get("_parameters")
-        tensor = isinstance(value, Tensor)      # a quick question, unlike the two that follow from it
+        tensor = isinstance(value, Tensor)      # cheap to ask, unlike the two that follow from it
         if tensor and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
@@ -461,4 +461,4 @@ class _WithGlobalHooks(ModuleType):
 
 sys.modules[__name__].__class__ = _WithGlobalHooks
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

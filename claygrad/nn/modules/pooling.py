@@ -73,7 +73,7 @@ class _MaxUnpoolNd(OwnInit, Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts what MaxPool1d found back in its places, among zeros."""
+    """Puts what MaxPool1d found back at its indices, among zeros."""
 
     _axes = 1
 
@@ -82,7 +82,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts what MaxPool2d found back in its places, among zeros."""
+    """Puts what MaxPool2d found back at its indices, among zeros."""
 
     _axes = 2
 
@@ -91,7 +91,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts what MaxPool3d found back in its places, among zeros."""
+    """Puts what MaxPool3d found back at its indices, among zeros."""
 
     _axes = 3
 

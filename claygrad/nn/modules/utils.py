@@ -20,12 +20,12 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     unknown = kwargs.keys() - simple - {"factory_kwargs"}
     if unknown:
         raise TypeError(f"unexpected kwargs {unknown}")
-    made = dict(kwargs.get("factory_kwargs", {}))
+    options = dict(kwargs.get("factory_kwargs", {}))
     for name in simple & kwargs.keys():
-        if name in made:
+        if name in options:
             raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
-        made[name] = kwargs[name]
-    return made
+        options[name] = kwargs[name]
+    return options
 
 
 def new_parameter(shape: int | tuple[int, ...], device: Any, dtype: Any) -> Parameter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.nn.parallel.data_parallel import DataParallel, data_parallel
 from claygrad.nn.parallel.parallel_apply import parallel_apply
 from claygrad.nn.parallel.replicate import replicate
@@ -18,4 +18,4 @@ __all__ = [
     "scatter",
 ]
 
-__getattr__ = late(__name__, ("distributed",), {"DistributedDataParallel": "distributed.data_parallel"})
+__getattr__ = lazy(__name__, ("distributed",), {"DistributedDataParallel": "distributed.data_parallel"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -44,4 +44,4 @@ def data_parallel(
     raise RuntimeError("device type could not be determined\n  claygrad sees no GPU to spread the inputs over.")
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

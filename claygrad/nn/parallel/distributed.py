@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 
 __all__ = ["DistributedDataParallel"]
 
-__getattr__ = late(__name__, names={"DistributedDataParallel": "distributed.data_parallel"})
+__getattr__ = lazy(__name__, names={"DistributedDataParallel": "distributed.data_parallel"})

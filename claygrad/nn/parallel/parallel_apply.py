@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor
 
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def parallel_apply(
     ]
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import device as device_class
 
 if TYPE_CHECKING:
@@ -24,4 +24,4 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     raise AssertionError("Broadcast function not implemented for CPU tensors\n  instead: copy.deepcopy(module)")
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

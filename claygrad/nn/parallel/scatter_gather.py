@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor
 from claygrad.core import device as device_class
 
@@ -73,4 +73,4 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     return type(first)._make(parts) if is_namedtuple(first) else type(first)(parts)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,5 +1,5 @@
 """Things to do to modules: clipping gradients, packing sequences, normalising, parametrizing and pruning weights."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 from claygrad.nn.utils.clip_grad import _clip_grads_with_norm_ as clip_grads_with_norm_
 from claygrad.nn.utils.clip_grad import _get_total_norm as get_total_norm
@@ -23,4 +23,4 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_
            "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters",
            "weight_norm"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

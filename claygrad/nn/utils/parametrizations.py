@@ -127,12 +127,12 @@ def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = N
     if orthogonal_map is None:
         square = weight.size(-2) == weight.size(-1) or weight.is_complex()
         orthogonal_map = "matrix_exp" if square else "householder"
-    chosen = getattr(_OrthMaps, orthogonal_map, None)
-    if chosen is None:
+    selected = getattr(_OrthMaps, orthogonal_map, None)
+    if selected is None:
         raise ValueError('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: '
                          f"{orthogonal_map}")
-    made = _Orthogonal(weight, chosen, use_trivialization=use_trivialization)
-    parametrize.register_parametrization(module, name, made, unsafe=True)
+    out = _Orthogonal(weight, selected, use_trivialization=use_trivialization)
+    parametrize.register_parametrization(module, name, out, unsafe=True)
     return module
 
 
@@ -214,6 +214,6 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    made = _SpectralNorm(weight, n_power_iterations, output_axis(module) if dim is None else dim, eps)
-    parametrize.register_parametrization(module, name, made)
+    out = _SpectralNorm(weight, n_power_iterations, output_axis(module) if dim is None else dim, eps)
+    parametrize.register_parametrization(module, name, out)
     return module

@@ -212,13 +212,13 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         owner.parametrizations[tensor_name].append(parametrization)
         owner.parametrizations[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
-        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+        out = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
             _inject_new_class(module)
             owner.parametrizations = ModuleDict()
         _inject_property(module, tensor_name)
-        owner.parametrizations[tensor_name] = made
+        owner.parametrizations[tensor_name] = out
     else:
         raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
                          f"'{tensor_name}'")
@@ -262,9 +262,9 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     owner: Any = module
-    made = owner.parametrizations[tensor_name]
-    if made.is_tensor:
-        original = made.original
+    out = owner.parametrizations[tensor_name]
+    if out.is_tensor:
+        original = out.original
         if leave_parametrized:
             with no_grad():
                 original.set_(getattr(module, tensor_name))
@@ -293,13 +293,13 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
     """Give a module the parametrizations of another one, or those of one tensor, and the parameters they start from."""
     if not is_parametrized(from_module):
         return to_module
-    given, taken = (lambda: from_module.parametrizations), (lambda: to_module.parametrizations)
+    given, target_list = (lambda: from_module.parametrizations), (lambda: to_module.parametrizations)
     for name in list(given()) if tensor_name is None else [tensor_name]:
         if not hasattr(to_module, name):
             setattr(to_module, name, Parameter(getattr(from_module, name)))
         for parametrization in given()[name]:
             register_parametrization(to_module, name, parametrization)
-        source, target = given()[name], taken()[name]
+        source, target = given()[name], target_list()[name]
         for original in ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]:
             setattr(target, original, getattr(source, original))
     return to_module

@@ -118,8 +118,8 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """
     if permutation is None:
         return None
-    places = _ops["arange"](0, permutation.numel(), device=permutation.device)
-    return _ops["empty_like"](permutation).contiguous().scatter_(0, permutation, places)
+    indices = _ops["arange"](0, permutation.numel(), device=permutation.device)
+    return _ops["empty_like"](permutation).contiguous().scatter_(0, permutation, indices)
 
 
 # --- packing -----------------------------------------------------------------------------------------------------

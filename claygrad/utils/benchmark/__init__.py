@@ -1,5 +1,5 @@
 """`torch.utils.benchmark`: how long a statement takes."""
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.utils.benchmark.compare import Colorize, Compare, Table
 from claygrad.utils.benchmark.fuzzer import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer, ParameterAlias
 from claygrad.utils.benchmark.measure import (
@@ -17,4 +17,4 @@ __all__ = ["Colorize", "Compare", "CopyIfCallgrind", "FuzzedParameter", "FuzzedS
            "Fuzzer", "Language", "Measurement", "ParameterAlias", "Table", "TaskSpec", "Timer", "ordered_unique",
            "select_unit", "set_torch_threads", "timer", "trim_sigfig", "unit_to_english"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

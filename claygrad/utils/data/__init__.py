@@ -1,6 +1,6 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
 from claygrad.core.cpython.entry_points import guard_package
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.utils.data import dataloader, dataset, distributed, sampler
 from claygrad.utils.data.collate import default_collate, default_convert
 from claygrad.utils.data.dataset import (
@@ -30,6 +30,6 @@ __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Datas
            "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
            "get_worker_info", "random_split"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)
 
 guard_package(__name__)          # Note [Entry points]

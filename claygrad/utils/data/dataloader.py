@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor
 from claygrad.core.user_warnings import warn
 from claygrad.native.random import Generator
@@ -303,4 +303,4 @@ class _Rows:
         self.at = end
         return [tensor[begin:end].clone(memory_format=contiguous_format) for tensor in self.tensors]    # to be changed
 
-__getattr__ = late(__name__, names={"_MultiProcessingDataLoaderIter": "utils.data.workers"})
+__getattr__ = lazy(__name__, names={"_MultiProcessingDataLoaderIter": "utils.data.workers"})

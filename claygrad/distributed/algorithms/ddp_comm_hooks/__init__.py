@@ -1,5 +1,5 @@
 """Hooks that sum the gradients of `DistributedDataParallel`."""
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 
-__getattr__ = late(__name__, ("default_hooks",))
+__getattr__ = lazy(__name__, ("default_hooks",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from claygrad._late import late
+from claygrad._lazy import lazy
 from claygrad.core import Tensor, dtype
 from claygrad.core.data.dtype import DTYPES
 from claygrad.distributed._group import of
@@ -83,4 +83,4 @@ def bf16_compress_wrapper(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any
     return _wrapper(DTYPES["bfloat16"], hook)
 
 
-__getattr__ = late(__name__)
+__getattr__ = lazy(__name__)

@@ -1,4 +1,4 @@
-"""Indices as arrays: checks of their dtype and bounds, and sums over places that may repeat."""
+"""Indices as arrays: checks of their dtype and bounds, and sums at indices that may repeat."""
 from __future__ import annotations
 
 from claygrad.core import dtype_of_numpy
@@ -15,13 +15,13 @@ def widened(xp, array):
     return xp.array(array, wide, order="C")
 
 
-def add_at(xp, out, places, values) -> None:
-    """out.flat[places] += values, places counted as often as they occur."""
+def add_at(xp, out, indices, values) -> None:
+    """out.flat[indices] += values, indices counted as often as they occur."""
     flat = out.reshape(-1)
     if out.dtype == bool:
-        xp.logical_or.at(flat, places.reshape(-1), values.reshape(-1))
+        xp.logical_or.at(flat, indices.reshape(-1), values.reshape(-1))
     else:
-        xp.add.at(flat, places.reshape(-1), values.astype(out.dtype, copy=False).reshape(-1))
+        xp.add.at(flat, indices.reshape(-1), values.astype(out.dtype, copy=False).reshape(-1))
 
 
 def out_of_bounds(xp, index, n: int, lowest: int = 0) -> int | None:
@@ -47,20 +47,20 @@ def check_bounds(xp, index, dim: int, n: int, error: type[Exception] = RuntimeEr
 
 
 def along(xp, shape: tuple[int, ...], dim: int, index):
-    """Flat places in a row-major tensor of `shape` that `gather` and `scatter` mean by an index of as many axes."""
-    places, step = xp.zeros((), xp.int64), 1
+    """Flat indices into a row-major tensor of `shape` that `gather` and `scatter` mean by an index of as many axes."""
+    indices, step = xp.zeros((), xp.int64), 1
     for i in range(len(shape) - 1, -1, -1):
         if i == dim:
             here = index.astype(xp.int64, copy=False)
         else:
             here = xp.arange(index.shape[i]).reshape((-1,) + (1,) * (index.ndim - i - 1))
-        places = places + here * step
+        indices = indices + here * step
         step *= shape[i]
-    return xp.broadcast_to(places, index.shape)
+    return xp.broadcast_to(indices, index.shape)
 
 
 def rows(xp, shape: tuple[int, ...], dim: int, index):
-    """Flat places in a row-major tensor of `shape` of the entries `index` along `dim`."""
+    """Flat indices into a row-major tensor of `shape` of the entries `index` along `dim`."""
     index = xp.asarray(index, xp.int64).reshape((-1,) + (1,) * (len(shape) - dim - 1))
     wide = (*shape[:dim], index.shape[0], *shape[dim + 1:])
     return along(xp, shape, dim, xp.broadcast_to(index, wide))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def late(module: str, modules: tuple[str, ...] = (), names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+def lazy(module: str, modules: tuple[str, ...] = (), names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
     """The `__getattr__` of a module: submodules are imported, `names` are taken from the modules they are listed
     with, and what only other packages ask for comes from `compat.names`, or is explained there."""
 

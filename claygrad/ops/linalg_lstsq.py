@@ -109,16 +109,16 @@ def pseudo_inverse(xp, input: Tensor, atol: Tensor | Number, rtol: Tensor | Numb
 
 
 def pinv_gradient(g: Tensor, A: Tensor, P: Tensor) -> Tensor:
-    """dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P, turned round."""
+    """dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P, transposed to give the gradient."""
     m, n = A.shape[-2:]
-    turned, back = adjoint(P), adjoint(g)
+    transposed, back = adjoint(P), adjoint(g)
     if m <= n:
         K = back @ P
-        across = K @ turned
-        return -adjoint(P @ K) + across - (A @ P) @ across + (turned @ P) @ (back - K @ A)
+        across = K @ transposed
+        return -adjoint(P @ K) + across - (A @ P) @ across + (transposed @ P) @ (back - K @ A)
     K = P @ back
-    across = turned @ K
-    return -adjoint(K @ P) + (back - A @ K) @ P @ turned + across - (across @ P) @ A
+    across = transposed @ K
+    return -adjoint(K @ P) + (back - A @ K) @ P @ transposed + across - (across @ P) @ A
 
 
 pseudo_inverse.rule(input=lambda g, input, out: pinv_gradient(g, input, out), atol=constant, rtol=constant)
@@ -226,9 +226,9 @@ def least_squares(xp, a, b, rcond: float, driver: str):
                               f"the input matrix does not have full rank (error code: {first}).")
         return by_factors(xp, Q, R, b, m >= n), None, None
     if driver == "gelsy":
-        made = with_exchanges(xp, a, b, rcond)
-        if made is not None:
-            return *made, None
+        out = with_exchanges(xp, a, b, rcond)
+        if out is not None:
+            return *out, None
     U, S, Vh = decomposed(xp, a, False)
     largest = S[..., :1]
     counts = rcond * largest < S
