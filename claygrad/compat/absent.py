@@ -151,7 +151,11 @@ def message(module: str, attribute: str, known: list[str]) -> str:
     if full not in ABSENT and near:
         told = [f"did you mean '{near[0]}'?"]
     elif meant:
-        told = [f"did you mean {meant}?"]
+        same = meant.rpartition(".")[2] == attribute
+        told = [f"it is in another module: {meant}" if same else f"did you mean {meant}?"]
     else:
         told = explanation(full) if lookup(full) is not ABSENT["torch"] else []
+        near = difflib.get_close_matches(attribute, known, 1, 0.7)
+        if near and not told and full not in ABSENT:
+            told = [f"did you mean {near[0]}?"]
     return "\n  ".join([first, *told])

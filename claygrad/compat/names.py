@@ -142,7 +142,7 @@ def find(module: str, name: str) -> Any:
         elif spec(f"{module}.{name}") is not None:          # `torch.distributed` is there without an import of its own
             value = importlib.import_module(f"{module}.{name}")
         else:
-            raise AttributeError(message(module, name, sorted(vars(held))), name=name, obj=held)
+            raise AttributeError(message(held.__name__, name, sorted(vars(held))), name=name, obj=held)
     setattr(held, name, value)
     return value
 

@@ -13,6 +13,7 @@ import numpy
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import signature_of
+from claygrad.errors._frames import is_ours_class
 from claygrad.errors._source import MISSING, short, statement_at
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _of_ours(owner: Any, name: str) -> str:
     if isinstance(owner, types.ModuleType):
         home = next((other for other in _HOMES if hasattr(_loaded(other), name)), None)
         return "" if home is None else f"it is in another module: torch.{home}.{name}"
-    if not type(owner).__module__.startswith("claygrad") and not isinstance(owner, types.ModuleType):
+    if not is_ours_class(type(owner)) and not isinstance(owner, types.ModuleType):
         return f"{type(owner).__name__} has no {name}: assign self.{name} in its __init__"
     if "LRScheduler" in kinds:
         return "a scheduler has step(), get_last_lr() and state_dict()"

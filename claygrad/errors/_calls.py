@@ -106,7 +106,25 @@ class Call:
                 return []
             if self.kind == "operation":
                 parts = parts[:len(self.args)]
+            if any(_passes_on(part, value, frame) for part, value in zip(parts, self.args, strict=False)):
+                return []
         return [_name(part) for part in parts]
+
+
+_LAZY = ("map", "filter", "zip", "iter", "enumerate", "starmap", "itertools.starmap", "accumulate",
+         "itertools.accumulate")
+
+
+def _passes_on(part: ast.AST, came: Any, frame: FrameType) -> bool:
+    """Whether the line calls what makes the call in turn: `list(map(torch.trace, x))`, `reduce(torch.matmul, x)`."""
+    if isinstance(part, ast.GeneratorExp) or (isinstance(part, ast.Call) and short(part.func) in _LAZY):
+        return True
+    written = value_of(part, frame)
+    if not isinstance(came, Tensor) or isinstance(written, Tensor) or written is MISSING:
+        return False
+    if isinstance(written, dict):
+        return not any(x is came for x in written.values())
+    return isinstance(written, (list, tuple)) or (callable(written) and not hasattr(written, "_modules"))
 
 
 def _name(part: ast.AST) -> Any:

@@ -11,6 +11,7 @@ import ast
 import difflib
 import os
 import re
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -183,6 +184,11 @@ def _origin(value: Any) -> str:
     return "a line that is not known" if found is None else Line(*found).text
 
 
+# Methods that change what they are called on.
+_RETURN_NOTHING = ("backward", "append", "extend", "insert", "sort", "reverse", "update", "clear", "zero_grad",
+                   "shuffle", "add_module", "register_buffer", "register_parameter")
+
+
 def none_hint(node: ast.AST | None, site: Site) -> str:
     """Why something is None, and what to do about it."""
     name = (short(node) if node is not None else None) or "it"
@@ -203,6 +209,12 @@ def none_hint(node: ast.AST | None, site: Site) -> str:
         function = short(value.func) or "the function"
         if hasattr(called, "_modules"):
             return f"{name} is None{where}: forward() of {type(called).__name__} has no return"
+        method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+        if method in _RETURN_NOTHING:
+            kept = short(value.func.value) or "x"
+            own = isinstance(value.func.value, ast.Name)
+            way = f"use {kept} itself" if own else f"keep what comes before it, {name} = {kept}"
+            return f"{name} is None{where}: {method}() returns nothing; {way}, and call {method}() on a line of its own"
         if isinstance(value.func, ast.Call) or called is MISSING:
             return f"{name} is None{where}: what is called there has no return (forward() of the model, for one)"
         return f"{name} is None{where}: {function}() returns nothing; give it a return, or call it on a line of its own"
@@ -461,7 +473,7 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
             if told:
                 return told
             owner = site.look(value.func.value)
-            if isinstance(owner, Tensor) or getattr(owner, "__name__", "").partition(".")[0] == "claygrad":
+            if isinstance(owner, Tensor) or getattr(owner, "__name__", "").partition(".")[0] in ("claygrad", "torch"):
                 return (f"{value.func.attr}() returns one tensor, or as many as its arguments say: count the names "
                         f"before =")
     if isinstance(value, ast.Attribute) and value.attr == "saved_tensors":
@@ -577,7 +589,7 @@ def _name(error: NameError, site: Site) -> str:
         return ""
     made = _IMPORTS[name].format(name)
     home = next(
-        (key for key, value in site.frame.f_globals.items() if getattr(value, "__name__", "") == "claygrad"), None
+        (key for key, value in site.frame.f_globals.items() if value is sys.modules["claygrad"]), None
     )
     return f"import it first: {made if home in (None, 'torch') else made.replace('torch', 'claygrad')}"
 

@@ -12,9 +12,12 @@ import importlib
 import sys
 from typing import Any
 
+from claygrad.errors._calls import Call
 from claygrad.errors._frames import has_frames_of_users, is_library, is_ours, raised_by_us, without_our_frames
 from claygrad.errors._message import message_of
 from claygrad.errors._python import python_hint
+from claygrad.errors._source import line_of_frame
+from claygrad.errors._ways import Context, way_out
 
 _EXPLAINED = (
     AttributeError, TypeError, ValueError, LookupError, NameError, ArithmeticError, ImportError, StopIteration
@@ -46,6 +49,18 @@ def note(error: BaseException) -> None:
         if has_frames_of_users(at):
             without_our_frames(at)
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+
+
+def note_without_a_line(error: BaseException) -> None:
+    """The same for an error that was raised where no line of the user's runs: in a process that makes batches."""
+    if error.__traceback__ is None or len(error.args) != 1 or not isinstance(error.args[0], str):
+        return
+    frame = error.__traceback__.tb_frame
+    call = Call("method", "", ())
+    context = Context(error.args[0].split("\n")[0], type(error), call, None, line_of_frame(frame), frame, [], [])
+    context.trace = error.__traceback__
+    for text in way_out(context):
+        error.add_note(f"  {text}")
 
 
 def _is_unsaid(error: BaseException) -> bool:

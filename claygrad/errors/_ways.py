@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Hint = Callable[[re.Match[str], "Context"], "str | None"]
 
 _HINTS: list[tuple[re.Pattern[str], Hint]] = []
+_complete: list[bool] = []                       # whether every subject is there
 _SUBJECTS = ("layers", "elements", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls",
              "general")
 
@@ -139,9 +140,9 @@ def say(pattern: str, text: str) -> None:
 
 def way_out(context: Context) -> list[str]:
     """What to do instead, as lines; for an error that nobody knows, how the function is called."""
-    if not _HINTS:
-        for subject in _SUBJECTS:
-            importlib.import_module(f"claygrad.errors.{subject}")
+    for subject in _SUBJECTS if not _complete else ():
+        importlib.import_module(f"claygrad.errors.{subject}")
+    _complete.append(True)                       # not before: another thread may fail meanwhile
     if context.library == "numpy" and "numpy()" not in context.head and context.kind is TypeError:
         return [_called_by_numpy(context)]
     for pattern, fn in _HINTS:

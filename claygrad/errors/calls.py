@@ -5,8 +5,9 @@ import ast
 import re
 from typing import Any
 
+from claygrad.core.graph.provenance import place_text
 from claygrad.errors._calls import near_parameter, parameters_in, signature_of
-from claygrad.errors._source import short, value_of
+from claygrad.errors._source import Line, assignment_before, short, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -51,7 +52,9 @@ def keyword(match: re.Match[str], context: Context) -> str | None:
     known = parameters_in(shown)
     unknown = [name for name in ([match[1]] if match[1] else re.findall(r"(\w+)=", match[2])) if name not in known]
     near = near_parameter(unknown[0], shown) if unknown else []
-    return (f"did you mean {near[0]}? It" if near else "it") + f" is {shown}"
+    if near:
+        return f"did you mean {near[0]}? It is {shown}"
+    return (f"it has no {unknown[0]}=, leave it out: " if unknown and not match[1] else "") + f"it is {shown}"
 
 
 @hint(r"argument '(\w+)'.* must be Tensor, not ndarray|argument '(\w+)'.* must be Tensor, not numpy")
@@ -69,7 +72,13 @@ def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
         name, kind = short(node.func) or "model", type(layers[at - 1]).__name__   # type: ignore[union-attr]
         return (f"{name}[{at - 1}], {kind}, returned a tuple, (output, hidden), which nn.Sequential passes on as it is"
                 f": call {kind} outside of it, output, hidden = rnn(x), or put a module between that returns x[0]")
-    return (f"{context.name(0, 'the argument')} is a tuple: recurrent layers return (output, hidden), so write out, "
+    word = context.name(0, "the argument")
+    made = assignment_before(word, context.line.code, context.line.number) if word.isidentifier() else None
+    given = getattr(made, "value", None)
+    if isinstance(given, ast.Attribute) and given.attr == "saved_tensors":
+        return (f"{word} is a tuple of all saved tensors, since {Line.at(context.line.code, made.lineno)}: "
+                f"{word}, = {short(given)} takes the one out of it")
+    return (f"{word} is a tuple: recurrent layers return (output, hidden), so write out, "
             "hidden = rnn(x), "
             "or take [0]")
 
@@ -123,6 +132,23 @@ def other_kind(match: re.Match[str], context: Context) -> str | None:
     shown = _shown(context)
     extra = "; int(n), or // instead of /, makes an int" if "int" in match[2] else ""
     return f"{match[1]} must be {match[2]}{extra}" + (f". It is {shown}" if shown else "")
+
+
+@hint(r"^([\w.<>]+)\(\) (?:missing (\d+) required positional|takes .*positional)")
+def function_that_was_given(match: re.Match[str], context: Context) -> str | None:
+    """`jacobian(f, x)`, `vmap(f)(x)`: the function of the user's that claygrad called wants other arguments."""
+    name = match[1].rpartition(".")[2]
+    held = next((x for x in context.call.args if getattr(x, "__name__", "") == name and hasattr(x, "__code__")), None)
+    if held is None or held.__code__ is getattr(context.call.called, "__code__", None):
+        return None
+    code = held.__code__
+    names = ", ".join(code.co_varnames[:code.co_argcount])
+    made = f"at {place_text(code.co_filename, code.co_firstlineno)}, takes ({names})"
+    if "inputs" in context.call.params:
+        given = next((one.name for one in context.seen), "x")
+        return (f"the function {made}, and is called with what inputs holds: a tuple of {code.co_argcount}, "
+                f"({given}, ...), for {code.co_argcount} arguments; or functools.partial fixes the others")
+    return f"the function {made}: it is called with the tensors that follow it, give one for each"
 
 
 @hint(r"received an invalid combination of arguments|positional arguments?|missing .* argument|multiple values for "

@@ -12,7 +12,7 @@ import numpy
 from claygrad.core import Tensor
 from claygrad.core.graph.provenance import variables_of
 from claygrad.errors._calls import shape_of, shape_text
-from claygrad.errors._source import Line, last_line, short, statements, value_of
+from claygrad.errors._source import Line, last_line, parsed, short, statements, value_of
 from claygrad.errors._ways import Context, hint
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def element(name: str, x: Any, is_wrong: Callable[[Any], Any]) -> str:
         return ""
     index, value = found
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    if index and isinstance(parsed(name), (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        name = f"({name})"
     return f"{name}[{index}] is {text}" if index else f"{name} is {text}"
 
 
@@ -181,7 +183,8 @@ def definite(_: re.Match[str], context: Context) -> str | None:
 def saved_groups(_: re.Match[str], context: Context) -> str | None:
     """How many parameters each group of the optimizer has, and of the state that is loaded."""
     way = "load it into an optimizer of the same groups and parameters as the one that was saved"
-    optimizer, state = context.owner(), first_argument(context)[0]
+    optimizer = [context.owner(), *context.inside("load_state_dict", "self")][-1]
+    state = [first_argument(context)[0], *context.inside("load_state_dict", "state_dict")][-1]
     given = state.get("param_groups") if isinstance(state, dict) else None
     if not hasattr(optimizer, "param_groups") or not isinstance(given, list):
         return way

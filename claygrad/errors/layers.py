@@ -8,6 +8,7 @@ import re
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import near_parameter, shape_of, signature_of
+from claygrad.errors._frames import is_ours_class
 from claygrad.errors._source import Line, short, value_of
 from claygrad.errors._ways import Context, hint, say
 
@@ -94,6 +95,25 @@ def padding_mask(match: re.Match[str], context: Context) -> str | None:
     name = next((one.name for one in context.seen if shape_of(one.tensor) == (rows, columns)), "the mask")
     return (f"the attention mask says who sees whom, (length, source length) = ({length}, {source}){more}; make {name} "
             f"of these sizes from the input, or take its part, {name}[:{length}, :{source}], where it is larger")
+
+
+@hint(r"The shape of the 3D attn_mask is \S+?\(\[(\d+), (\d+), (\d+)\]\), but should be \((\d+), (\d+), (\d+)\)")
+def mask_of_heads(match: re.Match[str], context: Context) -> str | None:
+    came, want = tuple(map(int, match.groups()[:3])), tuple(map(int, match.groups()[3:]))
+    name = next((one.name for one in context.seen if shape_of(one.tensor) == came), "the mask")
+    rule = f"a mask of three dimensions is (batch * num_heads, length, source length) = {want}"
+    if came[1:] != want[1:] or want[0] % came[0]:
+        return f"{rule}; one of two, {want[1:]}, is for all of them"
+    return (f"{rule}: {name}.repeat_interleave({want[0] // came[0]}, dim=0) gives every head that of its "
+            f"sequence; one of two dimensions, {want[1:]}, is for all of them")
+
+
+@hint(r"requested an output size of (.*), but valid sizes range from (\[.*?\]) to (\[.*?\])")
+def sizes_of_transposed(match: re.Match[str], context: Context) -> str | None:
+    stride = getattr(context.module, "stride", ())
+    return (f"output_size chooses among the sizes that this input can come from, {match[2]} to {match[3]}, stride "
+            f"{stride}: take one of these, or leave output_size out; for others change kernel_size, stride or "
+            "padding, or F.interpolate the result")
 
 
 say(
@@ -494,7 +514,7 @@ def module_in_a_function(match: re.Match[str], context: Context) -> str | None:
         return None
     own = [*owner._parameters, *owner._buffers]
     if context.call.kind == "attribute":
-        known = type(owner).__module__.startswith("claygrad")
+        known = is_ours_class(type(owner))
         near = difflib.get_close_matches(match[2], [*dir(type(owner)), *vars(owner), *own, *owner._modules], 1)
         if known and not near and not hasattr(Tensor, match[2]) and not owner._modules:
             return f"{match[1]} has no {match[2]}: ask isinstance(m, nn.Linear) or hasattr(m, '{match[2]}') first"

@@ -1,9 +1,11 @@
 """Ways out of errors of losses: what each argument must be, and what was given."""
 from __future__ import annotations
 
+import difflib
 import re
 from typing import Any
 
+from claygrad.core import Tensor
 from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._ways import Context, hint, say
 from claygrad.errors.elements import element
@@ -119,11 +121,31 @@ def integers_for_floats(_: re.Match[str], context: Context) -> str | None:
     return "the target must be floating numbers, as the input: cast it with .float()"
 
 
-say(r"is not a valid value for reduction", 'reduction is "mean", "sum" or "none"')
+@hint(r"^(.*) is not a valid value for reduction")
+def reductions(match: re.Match[str], context: Context) -> str:
+    name = f"{context.call.name} {'' if context.module is None else type(context.module).__name__}"
+    more = ["batchmean"] if re.search(r"kl_?div", name, re.IGNORECASE) else []
+    known = ["mean", "sum", "none", *more]
+    meant = {"avg": "mean", "average": "mean", "add": "sum", "total": "sum", "null": "none"}.get(match[1].lower())
+    near = [meant] if meant else difflib.get_close_matches(match[1].lower().replace("_", ""), known, 1, 0.6)
+    did = f'did you mean "{near[0]}"? ' if near else ""
+    batch = ', or "batchmean", the sum divided by the batch' if more else ""
+    return f'{did}reduction is "mean", "sum" or "none"{batch}'
 say(r"Expected input_lengths to have value at most (\d+), but got value (\d+)", "log_probs has {1} steps, (time, "
     "batch, classes), and an input length of {2} came: lengths are counted in those steps, after any pooling or stride")
 say(r"Expected target_lengths to have value at (?:most|least) (-?\d+), but got value (-?\d+)", "the targets have "
     "{1} columns, and a target length of {2} came: target_lengths counts the labels of each row, without padding")
+@hint(r"(input_lengths|target_lengths) must be of size batch_size")
+def lengths_of_sequences(match: re.Match[str], context: Context) -> str | None:
+    scores, lengths = (context.call.value(word) for word in ("log_probs", match[1]))
+    if not isinstance(scores, Tensor) or len(shape_of(scores)) != 3:
+        return None
+    batch = shape_of(scores)[1]
+    came = f" and {shape_of(lengths)[0]} came" if isinstance(lengths, Tensor) and shape_of(lengths) else ""
+    return (f"log_probs is (time, batch, classes), here a batch of {batch}: {match[1]} holds {batch} lengths, one for "
+            f"each sequence{',' * bool(came)}{came}")
+
+
 say(r"ctc_loss|[Tt]arget_lengths|input_lengths", "ctc_loss takes log-probabilities (time, batch, classes), targets, "
                                                  "and the two "
     "tuples of lengths")

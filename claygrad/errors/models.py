@@ -178,6 +178,8 @@ def key(match: re.Match[str], context: Context) -> str | None:
 @hint(r"index (-?\d+) is out of range")
 def module_number(_: re.Match[str], context: Context) -> str | None:
     owner: Any = context.call.args[0] if context.call.args else None
+    if owner is None:
+        owner = next(iter(context.inside("_name_at", "self") + context.inside("__getitem__", "self")), None)
     held = len(owner) if hasattr(owner, "_modules") and hasattr(owner, "__len__") else 0
     return f"the container has {held} modules, 0 to {held - 1}" if held else "the container has fewer modules"
 
@@ -191,8 +193,13 @@ say(r"default_collate: batch must contain", "return tensors, numbers or arrays f
                                             "DataLoader a collate_fn")
 say(r"object of type '(\w+)' has no len\(\)", "define def __len__(self) in {1}, the number of samples; a dataset of "
     "unknown length is an IterableDataset, without shuffle and sampler")
-say(r"unsupported format string passed to Tensor\.__format__", "a format is for one number: loss.item(), or "
-    "loss.mean(); torch.set_printoptions(precision=4) is for printed tensors")
+@hint(r"unsupported format string passed to Tensor\.__format__")
+def formats(_: re.Match[str], context: Context) -> str:
+    name = next((one.name for one in context.seen if one.name.replace(".", "").isidentifier()), "x")
+    return (f"a format is for one number: {name}.mean().item(), {name}[0].item(), or each of {name}.tolist(); "
+            "torch.set_printoptions(precision=4) is for printed tensors")
+
+
 say(r"num_samples should be a positive integer", "it is 1 or more; a DataLoader that shuffles draws "
     "len(dataset), so there the dataset is empty: look at its __len__ and its files")
 say(r"batch_size\b|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "

@@ -1,11 +1,13 @@
 """Ways out of errors about shapes."""
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from typing import Any
 
 from claygrad.errors._calls import shape_of, shape_text
+from claygrad.errors._source import value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -32,6 +34,21 @@ def _widened(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) -> 
     if "None" not in parts:
         return ""
     return f"{shown} is {shape_text(shape)}, which fits"
+
+
+def _shortcut(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) -> str:
+    """The convolution that brings the larger of two images to the channels and the size of the other."""
+    if len(a) != len(b) or len(a) not in (3, 4, 5) or a[0] != b[0]:
+        return ""
+    large, small, name, other = (a, b, *names) if a[2:] > b[2:] else (b, a, *names[::-1])
+    sizes = list(zip(large[2:], small[2:], strict=True))
+    strides = {-(-m // n) for m, n in sizes if n}
+    if len(strides) != 1 or any(-(-m // max(strides)) != n for m, n in sizes):
+        return ""
+    stride = strides.pop()
+    return (f"to add {name}, {shape_text(large)}, to {other}, {shape_text(small)}, bring it to that shape first, with "
+            f"a layer of its own: nn.Conv{len(a) - 2}d({large[1]}, {small[1]}, kernel_size=1"
+            f"{f', stride={stride}' * (stride > 1)})")
 
 
 @hint(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
@@ -65,6 +82,10 @@ def broadcasting(match: re.Match[str], context: Context) -> str | None:
     width = max(len(a), len(b))
     padded = [(1,) * (width - len(shape)) + shape for shape in (a, b)]
     wrong = [at for at, (m, n) in enumerate(zip(*padded, strict=True)) if m != n and 1 not in (m, n)]
+    inside = hasattr(value_of(ast.Name("self"), context.frame), "_modules")
+    shortcut = _shortcut(a, b, names) if len(wrong) > 1 and inside else ""
+    if shortcut:
+        return f"{rule}: {shortcut}"
     if len(wrong) == 1:
         at = wrong[0]
         longer = 0 if padded[0][at] > padded[1][at] else 1
@@ -90,6 +111,9 @@ def products(match: re.Match[str], context: Context) -> str | None:
     first, second = context.name(0, "mat1"), context.name(1, "mat2")
     if context.call.name == "linear":
         return f"the weight is (out_features, in_features): here ({p}, {m}), and the last dimension of the input is {k}"
+    if (n, k) == (m, p):
+        return (f"matrices of one shape, {shape_text((n, k))}: {first} * {second} multiplies them element by element; "
+                f"{second}.T @ {first} and {first} @ {second}.T are matrix products")
     if k == p:
         return f"the inner sizes {k} and {m} differ: {first} @ {second}.T multiplies ({n}, {k}) by ({p}, {m})"
     if n == m:
@@ -102,6 +126,17 @@ def batches(match: re.Match[str], _: Context) -> str | None:
     return (f"the last dimension of the first must be the second last of the second: {match[2]} against {match[4]}, "
             "with equal "
             f"batches: {match[1]} against {match[3]}; .mT transposes the matrices of a batch")
+
+
+@hint(r"[Ee]xpected (\w+) to have size (\d+) in last dimension, but got \w+ with sizes \[(.*?)\]")
+def last_dimension(match: re.Match[str], context: Context) -> str | None:
+    size, shape = int(match[2]), [int(n) for n in match[3].split(", ") if n]
+    name = next((one.name for one in context.seen if one.word == match[1]), match[1])
+    if size not in shape[:-1]:
+        return None
+    at = len(shape) - 2 - shape[:-1][::-1].index(size)
+    moved = (*shape[:at], *shape[at + 1:], size)
+    return f"its {size} are in dimension {at}, and must come last: {name}.movedim({at}, -1) is {shape_text(moved)}"
 
 
 say(r"1D tensors expected, but got 2D and 2D", "dot takes two vectors: use @ (matmul) for matrices")
@@ -260,15 +295,17 @@ say(r"num_channels .*must be divisible by num_groups|Expected number of channels
     "take a num_groups that divides the number of channels")
 @hint(r"embed_dim must be divisible by num_heads")
 def heads(_: re.Match[str], context: Context) -> str | None:
-    width, count = context.argument("embed_dim") or context.argument("d_model"), context.argument("num_heads")
+    width, count = ([context.argument(word), *context.inside("__init__", word)][-1]
+                    for word in ("embed_dim", "num_heads"))
     if not isinstance(width, int) or not isinstance(count, int) or width < 1:
         return "take num_heads that divides embed_dim"
     if width > 1_000_000:
         return f"num_heads must divide embed_dim, and {count} does not divide {width}"
     fits = [n for n in range(1, width + 1) if width % n == 0]
     near = sorted(sorted(fits, key=lambda n: abs(n - count))[:2])
-    return (f"num_heads must divide embed_dim, and {count} does not divide {width}: take num_heads="
-            f"{' or '.join(map(str, near))}, or embed_dim={-(-width // count) * count}")
+    shown = ("nhead", "d_model") if re.search(r"nhead|Transformer", context.line.source) else ("num_heads", "embed_dim")
+    return (f"{shown[0]} must divide {shown[1]}, and {count} does not divide {width}: take {shown[0]}="
+            f"{' or '.join(map(str, near))}, or {shown[1]}={-(-width // count) * count}")
 
 
 

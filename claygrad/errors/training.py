@@ -172,15 +172,15 @@ def weights_only(_: re.Match[str], context: Context) -> str | None:
     if found is not None:
         name = found[1]
         what = (
-            "is a whole model, not its state"
+            "is no tensor, number, string or container of them"
             if not name.startswith(("numpy", "builtins", "collections"))
             else "holds more than tensors"
         )
         return (
             f"the file holds an object of {name}: it {what}. torch.load(path, weights_only=False) reads it, and "
             f"runs code from the file: only "
-            "where you trust whoever made it. Better save model.state_dict(), and read it with "
-            "model.load_state_dict(torch.load(path))"
+            "where you trust whoever made it. Better save state only: model.state_dict(), and settings as a dict of "
+            "numbers and strings, vars(config)"
         )
     return (
         "the file was not made by torch.save, is not complete, or holds more than tensors: look at its first "

@@ -1,11 +1,13 @@
 """Ways out of errors about dtypes, devices, indices and single numbers."""
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import described, shape_of, shape_text
+from claygrad.errors._source import short, value_of
 from claygrad.errors._ways import Context, hint, say
 
 _CASTS = {"Float": "float", "Double": "double", "Half": "half", "BFloat16": "bfloat16", "Long": "long", "Int": "int",
@@ -25,6 +27,9 @@ def two_dtypes(match: re.Match[str], context: Context) -> str | None:
     if module is not None:
         dtypes = {str(p.dtype).rpartition(".")[2] for p in module.parameters(recurse=False)}
         want = dtypes.pop() if len(dtypes) == 1 else "float32"
+        if "Complex" in first + second and not want.startswith("complex"):
+            return (f"the parameters are {want} and real: give it the real parts, x.abs(), x.real or "
+                    "torch.view_as_real(x).flatten(-2), or make the layer complex, .to(torch.complex64)")
         cast = {"float32": "float", "float64": "double", "float16": "half"}.get(want, want)
         return f"the parameters are {want}: cast the input with .{cast}(), or the layer with .to(input.dtype)"
     a, b = _CASTS.get(first, first), _CASTS.get(second, second)
@@ -149,8 +154,33 @@ say(r"slice\(\) cannot be applied to a 0-dim|iteration over a 0-d|len\(\) of a 0
     "unsqueeze(0) makes it a "
     "vector of one")
 say(r"step must be greater than zero|negative step", "reverse with x.flip(0)")
-say(r"shape mismatch: indexing tensors could not be broadcast", "index tensors must have one shape, or shapes that "
-    "broadcast")
+@hint(r"slice indices must be integers")
+def slices(_: re.Match[str], context: Context) -> str:
+    node = context.line.expression
+    parts = [part for one in ast.walk(node) if isinstance(one, ast.Slice) for part in (one.lower, one.upper, one.step)
+             if part is not None] if node is not None else []
+    for part in parts:
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div):
+            whole = ast.unparse(ast.BinOp(part.left, ast.FloorDiv(), part.right))
+            return f"/ gives a float, and a slice counts in whole numbers: {whole}"
+        if isinstance(value_of(part, context.frame), float):
+            return f"{short(part)} is a float, {value_of(part, context.frame)!r}: int({short(part)})"
+    shown = next((short(part) for part in parts if not isinstance(part, ast.Constant) and short(part)), "n")
+    return f"a slice counts in whole numbers: int({shown}), or // instead of / where it is computed"
+
+
+@hint(r"shape mismatch: indexing tensors could not be broadcast")
+def index_shapes(_: re.Match[str], context: Context) -> str:
+    rule = "the indices are taken together, element by element: they must have one shape, or shapes that broadcast"
+    node = context.line.expression
+    given = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
+    names = [short(part) for part in given]
+    if len(names) != 2 or None in names or any(isinstance(part, ast.Slice) for part in given):
+        return rule
+    of = short(node.value) or "x"                            # type: ignore[union-attr]
+    return f"{rule}; for every pair of a row and a column {of}[{names[0]}][:, {names[1]}]"
+
+
 say(r"Index tensor must have the same number of dimensions|Size does not match at dimension", "index has as many "
     "dimensions as the "
     "input, and at most its sizes outside dim")
@@ -165,6 +195,19 @@ say(r"cannot be converted to Scalar|only one element tensors can be converted", 
     "reduce it first: "
     "x.sum().item(), x.mean().item(); tolist() gives all")
 say(r"Boolean value of Tensor with no values is ambiguous", "ask for x.numel() == 0, or for `x is None`")
+@hint(r"only integer tensors of a single element can be converted to an index")
+def list_times_tensor(_: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    for part in (node.left, node.right):
+        held, name = value_of(part, context.frame), short(part) or "values"
+        if type(held) in (list, tuple):
+            made = "stack" if any(isinstance(x, Tensor) for x in held) else "tensor"
+            return f"a {type(held).__name__} is repeated by *, not scaled: torch.{made}({name}) makes one tensor of it"
+    return None
+
+
 say(r"only integer tensors of a single element can be converted to an index", "use .item() on one integer, or "
     ".long() first")
 say(r"too many dimensions 'str'|new\(\): invalid data type 'str'", "strings are no numbers: map them to indices first")

@@ -86,7 +86,7 @@ def test_refused_where_torch_is_loaded() -> None:
 
 
 @pytest.mark.parametrize(("program", "line"), [
-    ("import torch; torch.vulkan", "module 'claygrad' has no attribute 'vulkan'"),
+    ("import torch; torch.vulkan", "module 'torch' has no attribute 'vulkan'"),
     ("import torch.distributed.pipeline", "No module named 'torch.distributed.pipeline'"),
 ])
 def test_absent_names_say_why(program: str, line: str) -> None:

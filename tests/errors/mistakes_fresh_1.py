@@ -58,7 +58,7 @@ pad = torch.arange(6)[None, :] >= lengths[:, None]
 y = enc(src, src_key_padding_mask=pad.t())  # <-
 """)
 
-mistake("embed heads", "take num_heads that divides embed_dim", """
+mistake("embed heads", "num_heads must divide embed_dim, and ", """
 d_model = 100
 layer = nn.MultiheadAttention(d_model, num_heads=8)  # <-
 """)

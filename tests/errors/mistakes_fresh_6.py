@@ -44,7 +44,7 @@ l = torch.tensor([1.0, 2.0], requires_grad=True)
 print(math.exp(l))  # <-
 """)
 
-mistake("metric format", "a format is for one number: loss.item(), or loss.mean();", """
+mistake("metric format", "a format is for one number: acc.mean().item(), acc[0].item(), or", """
 acc = torch.tensor([0.5, 0.7])
 print(f"acc {acc:.2f}")  # <-
 """)
@@ -117,7 +117,7 @@ q = torch.randn(2, 5, 8); k = torch.randn(2, 7, 8)
 w = torch.bmm(q, k)  # <-
 """)
 
-mistake("attn mask wrong head", "embed_dim) with batch_first=True; masks are (length, source length),", """
+mistake("attn mask wrong head", "= (12, 6, 6): mask.repeat_interleave(4, dim=0) gives every head that", """
 m = nn.MultiheadAttention(16, 4)
 x = torch.randn(6, 3, 16)
 mask = torch.zeros(3, 6, 6)

@@ -23,6 +23,8 @@ from tests.errors import (
     mistakes_fresh_5,
     mistakes_fresh_6,
     mistakes_fresh_7,
+    mistakes_fresh_8,
+    mistakes_fresh_9,
     mistakes_later,
     mistakes_layers,
     mistakes_models,
@@ -38,6 +40,7 @@ MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes
             **mistakes_fresh_1.MISTAKES, **mistakes_fresh_2.MISTAKES, **mistakes_fresh_3.MISTAKES,
             **mistakes_fresh_4.MISTAKES, **mistakes_fresh_5.MISTAKES,
             **mistakes_fresh_6.MISTAKES, **mistakes_fresh_7.MISTAKES,
+            **mistakes_fresh_8.MISTAKES, **mistakes_fresh_9.MISTAKES,
             **mistakes_named_1.MISTAKES, **mistakes_named_2.MISTAKES}
 MARK = "  # <-"
 PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn", "nn.utils.prune",
@@ -71,17 +74,18 @@ def run(program: str, torch: ModuleType, path: Path) -> Outcome | None:
     for part in PARTS:
         importlib.import_module(f"{torch.__name__}.{part}")
     names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "__name__": "mistake"}
+    ours = hasattr(torch, "as_torch")
     torch.manual_seed(0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(path.read_text(), str(path), "exec"), names)
     except Exception as error:
-        if torch.__name__ == "claygrad":
+        if ours:
             from claygrad.errors._uncaught import note
             error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
             note(error)                      # what the hook does before Python shows an error that nobody catches
-        trace = error.__traceback__ if torch.__name__ == "claygrad" else error.__traceback__.tb_next
+        trace = error.__traceback__ if ours else error.__traceback__.tb_next
         files = [frame.filename for frame in traceback.extract_tb(trace)]
         printed = "".join(traceback.format_exception(type(error), error, trace))
         text = "\n".join([str(error), *getattr(error, "__notes__", [])])

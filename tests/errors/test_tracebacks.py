@@ -230,3 +230,40 @@ def test_a_copied_layer_is_not_said_to_be_made_in_pythons_library():
         second(torch.randn(2, 5))
     assert "in second: Linear" in str(caught.value)
     assert "copy.py" not in str(caught.value)
+
+
+BATCHES = """
+import claygrad
+from claygrad.utils.data import DataLoader
+
+class Images(claygrad.utils.data.Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, i): return claygrad.randn(3, 8 + i, 8)
+
+if __name__ == "__main__":
+    for batch in DataLoader(Images(), batch_size=2, num_workers=1):
+        pass
+"""
+
+
+def test_a_batch_that_a_worker_cannot_make_is_explained(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(BATCHES)
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert "sample 1 of the batch is (3, 9, 8), and the first (3, 8, 8); it is Images[1]" in done.stderr
+    assert f"{program}:10, in <module>: for batch in DataLoader" in done.stderr
+    assert "site-packages" not in done.stderr
+    assert ".pyx" not in done.stderr
+
+
+def test_all_ways_out_are_there_for_the_first_errors_of_several_threads():
+    program = """
+import concurrent.futures, claygrad
+def cut(n):
+    try: claygrad.arange(10).reshape(3, n)
+    except RuntimeError as error: return str(error)
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    for text in pool.map(cut, [4] * 8): print("the input has 10 elements" in text)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True"] * 8, done.stderr

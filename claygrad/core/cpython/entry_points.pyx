@@ -36,13 +36,20 @@ cdef int _guard_class(cls) except -1:
     return 0
 
 
+cdef bint _is_defined_in(value, str name, dict names):
+    """Whether a module defines a class or a function: they call themselves torch's while claygrad stands in for it."""
+    if getattr(value, "__module__", None) == name or getattr(value, "__globals__", None) is names:
+        return True
+    return isinstance(value, type) and any([getattr(each, "__globals__", None) is names for each in vars(value).values()])
+
+
 def guard_package(str package):
     """The same for all public functions and methods of the modules of a package that are loaded."""
     for name, module in list(sys.modules.items()):
         if name != package and not name.startswith(package + "."):
             continue
         for key, value in list(vars(module).items()):
-            if getattr(value, "__module__", None) != name:
+            if not _is_defined_in(value, name, vars(module)):
                 continue
             if isinstance(value, type):
                 _guard_class(value)

@@ -63,9 +63,12 @@ class _Text(str):
 
 def _explain(error: BaseException) -> None:
     """Add the way out while the exception is an object, and keep the user's frames only (Note [Entry points])."""
-    from claygrad.errors._frames import raised_by_us, without_our_frames
-    from claygrad.errors._uncaught import note
+    from claygrad.errors._frames import has_frames_of_users, raised_by_us, without_our_frames
+    from claygrad.errors._uncaught import note, note_without_a_line
     note(error)
+    if not has_frames_of_users(error):                   # a batch could not be put together
+        note_without_a_line(error)
+        without_our_frames(error)
     if not raised_by_us(error):
         without_our_frames(error)
 
