@@ -133,9 +133,9 @@ class DeviceMesh:
             raise RuntimeError("Cannot get local rank: this rank is not in the mesh")
         return int(self._coordinate[axis])
 
-    def get_coordinate(self) -> list[int] | None:
+    def get_coordinate(self) -> tuple[int, ...] | None:
         """Where in the grid this rank is; None if it is not in it."""
-        return None if self._coordinate is None else [int(n) for n in self._coordinate]
+        return None if self._coordinate is None else tuple(int(n) for n in self._coordinate)
 
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
         """The part along some axes that this rank is in."""

@@ -180,20 +180,29 @@ def _chain(functions: list[Callable[[Any], Any]], value: Any) -> Any:
     return value
 
 
+# Functions that are called where a checkpoint is, and return what makes a context for computing it once more: what runs
+# modules with other parameters than they show then, as sharding does, adds one.
+around_recomputing: list[Callable[[], Callable[[], contextlib.AbstractContextManager[None]]]] = []
+
+
 class _Surroundings:
-    """Random numbers and autocast as they are now, to be had once more."""
+    """Random numbers, autocast and what `around_recomputing` knows as they are now, to be had once more."""
 
     def __init__(self, preserve: bool) -> None:
         self.random = random.get_rng_state() if preserve else None
         self.autocast: dict[str, Any] = {"enabled": is_autocast_enabled("cpu"), "dtype": get_autocast_dtype("cpu"),
                          "cache_enabled": is_autocast_cache_enabled()}
+        self.others = [look() for look in around_recomputing]
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
         with inference_mode(False), random.fork_rng(enabled=self.random is not None), autocast("cpu", **self.autocast):
             if self.random is not None:
                 random.set_rng_state(self.random)
-            yield
+            with contextlib.ExitStack() as stack:
+                for other in self.others:
+                    stack.enter_context(other())
+                yield
 
 
 # With a backward inside backward

@@ -4,4 +4,4 @@ from claygrad._lazy import lazy
 from claygrad.distributed.algorithms.join import Join, Joinable, JoinHook
 
 __all__ = ["Join", "JoinHook", "Joinable"]
-__getattr__ = lazy(__name__, ("ddp_comm_hooks",))
+__getattr__ = lazy(__name__, ("_checkpoint", "ddp_comm_hooks"))

@@ -1,8 +1,8 @@
 """Checkpoints that all ranks write together, and that another number of ranks can read."""
 
 from claygrad._lazy import lazy
-from claygrad.distributed.checkpoint.files import FileSystemReader, FileSystemWriter, load, save
+from claygrad.distributed.checkpoint.files import FileSystemReader, FileSystemWriter, async_save, load, save
 from claygrad.distributed.checkpoint.shards import FlatShard
 
-__all__ = ["FileSystemReader", "FileSystemWriter", "FlatShard", "load", "save"]
-__getattr__ = lazy(__name__, ("state_dict",))
+__all__ = ["FileSystemReader", "FileSystemWriter", "FlatShard", "async_save", "load", "save"]
+__getattr__ = lazy(__name__, ("filesystem", "state_dict", "state_dict_loader", "state_dict_saver", "stateful"))

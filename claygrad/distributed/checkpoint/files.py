@@ -8,17 +8,20 @@ writes. Between the two renames of a replacement the former one is `<target>.for
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import glob
 import os
 import pickle
 import shutil
+import time
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor
-from claygrad.distributed._group import is_initialized, of
+from claygrad.distributed._group import default_pg_timeout, is_initialized, of
 from claygrad.distributed.checkpoint.shards import FlatShard
 from claygrad.distributed.objects import exchanged, sent_to_all
 from claygrad.serialization import load as load_file
@@ -118,8 +121,118 @@ def save(
 
     A tensor that all ranks have is written by one of them; of a `FlatShard` every rank writes its part.
     """
-    target = _folder(checkpoint_id, storage_writer, planner)
-    ranks = _Ranks(process_group, no_dist)
+    plan = _planned(state_dict, _folder(checkpoint_id, storage_writer, planner), _Ranks(process_group, no_dist))
+    plan.write()
+    plan.ranks.exchange(None)
+    if plan.ranks.rank == 0:
+        plan.finish()
+    plan.ranks.exchange(None)
+
+
+class AsyncCheckpointerType(Enum):
+    """What writes a checkpoint beside the program."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+
+
+_under_way: dict[str, concurrent.futures.Future[None]] = {}  # by folder, what is still being written
+
+
+def async_save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    async_checkpointer_type: AsyncCheckpointerType = AsyncCheckpointerType.THREAD,
+    async_stager: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> concurrent.futures.Future[None]:
+    """Copy a state, and write it as `save` does while the program goes on. All ranks call this; the future is done when
+    the checkpoint is in its place, with the work of all ranks.
+
+    The threads that write talk through the folder, not through MPI, which the program may be using meanwhile.
+    """
+    if async_checkpointer_type is not AsyncCheckpointerType.THREAD:
+        raise NotImplementedError("async_save: a process that writes is not there\n  leave out async_checkpointer_type")
+    if async_stager is not None:
+        raise NotImplementedError("async_save: async_stager is not there\n  leave it out")
+    plan = _planned(state_dict, _folder(checkpoint_id, storage_writer, planner), _Ranks(process_group, no_dist))
+    thread = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
+    future = _under_way[str(plan.target)] = thread.submit(plan.write_beside)
+    thread.shutdown(wait=False)
+    return future
+
+
+def _wait_for(folder: Path) -> None:
+    """Until nothing is written to a folder beside the program."""
+    future = _under_way.pop(str(folder), None)
+    if future is not None:
+        concurrent.futures.wait([future])
+
+
+class _Plan(NamedTuple):
+    """What a rank has to write, and where."""
+
+    target: Path
+    partial: Path
+    ranks: _Ranks
+    mine: dict[str, Tensor]
+    listed: bytes
+
+    def write(self) -> None:
+        """This rank's part."""
+        file = self.partial / f"rank_{self.ranks.rank}.pt"
+        save_file(self.mine, file)
+        _settle(file)
+
+    def finish(self) -> None:
+        """The index, when all have written; then the folder takes its place."""
+        (self.partial / INDEX).write_bytes(self.listed)
+        _settle(self.partial / INDEX)
+        _replace(self.partial, self.target)
+
+    def write_beside(self) -> None:
+        """All of it, in a thread. A rank says by an empty file that it has written, or by one with a text that it
+        could not."""
+        mark = self.partial / f"rank_{self.ranks.rank}"
+        try:
+            self.write()
+            if self.ranks.rank:
+                mark.with_suffix(".done").touch()
+            else:
+                for rank in range(1, self.ranks.size):
+                    self._await(self.partial / f"rank_{rank}.done")
+                for left in self.partial.glob("*.done"):
+                    left.unlink()
+                self.finish()
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                mark.with_suffix(".failed").write_text(f"rank {self.ranks.rank}: {type(error).__name__}: {error}")
+            raise
+        if self.ranks.rank:
+            self._await(None)
+
+    def _await(self, wanted: Path | None) -> None:
+        """Until a file is there; None: until the folder has taken its place."""
+        limit = default_pg_timeout if self.ranks.group is None else self.ranks.group.timeout
+        end = time.monotonic() + limit.total_seconds()
+        while not wanted.exists() if wanted is not None else self.partial.exists():
+            for failed in self.partial.glob("*.failed"):
+                if said := failed.read_text():
+                    raise RuntimeError(f"async_save: the checkpoint was not written. {said}")
+            if time.monotonic() > end:
+                raise RuntimeError(f"async_save: no {wanted or self.target} in {limit}. The checkpoint was "
+                                   "not written.")
+            time.sleep(0.01)
+
+
+def _planned(state_dict: dict[str, Any], target: Path, ranks: _Ranks) -> _Plan:
+    """Agree with the others on what each writes, and copy it. The folder to write into is there then."""
+    _wait_for(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(ranks.tell(f"{target}.partial-{os.getpid()}"))
     leaves = _flatten(_opened(state_dict))
@@ -131,11 +244,6 @@ def save(
                 f"save: rank {rank} has other keys than rank 0. Nothing was written.\n  they differ in "
                 f"{', '.join(differ[:5])}"
             )
-    if ranks.rank == 0:
-        for left in target.parent.glob(f"{glob.escape(target.name)}.partial-*"):       # by a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        partial.mkdir()
-    ranks.exchange(None)
     loads = [0] * ranks.size
     mine: dict[str, Tensor] = {}
     index: dict[str, Any] = {}
@@ -153,19 +261,18 @@ def save(
                 mine[key] = value.detach().clone()
         else:
             others[key] = value
-    file = partial / f"rank_{ranks.rank}.pt"
-    save_file(mine, file)
-    _settle(file)
     every = ranks.exchange({key: entry[3][0] for key, entry in index.items() if entry[0] == "shard"})
+    whole = b""
     if ranks.rank == 0:
         for key, entry in index.items():
             if entry[0] == "shard":
                 index[key] = (*entry[:3], [part[key] for part in every])
-        with open(partial / INDEX, "wb") as held:
-            pickle.dump({"format": FORMAT, "ranks": ranks.size, "tensors": index, "others": others}, held)
-        _settle(partial / INDEX)
-        _replace(partial, target)
+        whole = pickle.dumps({"format": FORMAT, "ranks": ranks.size, "tensors": index, "others": others})
+        for left in target.parent.glob(f"{glob.escape(target.name)}.partial-*"):       # by a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        partial.mkdir()
     ranks.exchange(None)
+    return _Plan(target, partial, ranks, mine, whole)
 
 
 def _settle(path: Path) -> None:
@@ -200,6 +307,7 @@ def load(
     """Read a state into the tensors, shards and values of `state_dict`, which says what is wanted. The number of ranks
     may be another than that which wrote it."""
     folder = _folder(checkpoint_id, storage_reader, planner)
+    _wait_for(folder)
     if not folder.exists() and Path(f"{folder}.former").exists():
         folder = Path(f"{folder}.former")
     if not (folder / INDEX).exists():

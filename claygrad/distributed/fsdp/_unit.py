@@ -7,13 +7,14 @@ rank's rows of each (`ROWS`). Forward gathers the shares into one piece of memor
 lets the memory go. What nodes save of the parameters would keep it alive: hooks on saved values put down which part of
 which unit it was instead. Backward gathers the unit again when the first of these values is asked for. The views are
 outputs of one node, `_Unshard`, whose backward comes when all of their gradients are there: it averages them over the
-ranks, keeps this rank's share, and lets the parameters go again.
+ranks, keeps this rank's share, and lets the parameters go again. A checkpoint inside a unit is computed once more in
+backward, when its module shows shares: so the units that were running around it run again around that.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from claygrad.autograd import Function
@@ -28,10 +29,35 @@ from claygrad.distributed.collectives import all_gather_single, all_reduce, redu
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter
 from claygrad.ops.fill import empty, zeros
+from claygrad.utils.checkpoint import around_recomputing
 
 FLAT, NAMED, ROWS = "flat", "named", "rows"
 _gathered: dict[int, Unit] = {}  # by address of the memory, the unit whose parameters are there
 depth = [0]  # how many units are running, one inside the other
+_running: list[Unit] = []  # which
+
+
+@contextlib.contextmanager
+def _once_more(units: tuple[Unit, ...]) -> Iterator[None]:
+    """The parameters of units, whole, while a checkpoint in them is computed once more."""
+    ends = []
+    try:
+        for unit in units:
+            if unit not in _running:
+                unit.again()
+                ends.append(unit.begin(False))
+        yield
+    finally:
+        for end in reversed(ends):
+            end()
+
+
+def _where_a_checkpoint_is() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    units = tuple(_running)
+    return lambda: _once_more(units)
+
+
+around_recomputing.append(_where_a_checkpoint_is)
 
 
 class Precision(NamedTuple):
@@ -46,7 +72,7 @@ class _Unshard(Function):
     def forward(ctx: Any, unit: Unit, *leaves: Tensor) -> Any:
         ctx.unit = unit
         ctx.set_materialize_grads(False)
-        views = unit.views(unit.gather())
+        views = unit.views(unit.gather() if unit._whole is None else unit._whole)
         ctx.mark_non_differentiable(*[view for view, needed in zip(views, unit.requires) if not needed])
         return views
 
@@ -333,9 +359,11 @@ class Unit:
         del views
         hooks.__enter__()
         depth[0] += 1
+        _running.append(self)
 
         def end() -> None:
             depth[0] -= 1
+            _running.remove(self)
             hooks.__exit__(None, None, None)
             _gathered.pop(address, None)
             self.put_leaves()

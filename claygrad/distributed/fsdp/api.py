@@ -20,6 +20,7 @@ __all__ = [
     "LocalStateDictConfig",
     "MixedPrecision",
     "OptimStateDictConfig",
+    "OptimStateKeyType",
     "ShardedOptimStateDictConfig",
     "ShardedStateDictConfig",
     "ShardingStrategy",
@@ -72,6 +73,13 @@ class StateDictType(Enum):
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
     SHARDED_STATE_DICT = auto()
+
+
+class OptimStateKeyType(Enum):
+    """What the parameters of an optimizer's state are called: names, or numbers."""
+
+    PARAM_NAME = auto()
+    PARAM_ID = auto()
 
 
 @dataclass

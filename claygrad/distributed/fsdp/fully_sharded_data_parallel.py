@@ -16,12 +16,14 @@ from claygrad.distributed._reduce import ReduceOp
 from claygrad.distributed.checkpoint.shards import FlatShard
 from claygrad.distributed.collectives import all_reduce
 from claygrad.distributed.data_parallel import sync
+from claygrad.distributed.fsdp import _optim_states
 from claygrad.distributed.fsdp._unit import FLAT, NAMED, Precision, Unit, cast, depth, find
 from claygrad.distributed.fsdp.api import (
     BackwardPrefetch,
     FullOptimStateDictConfig,
     FullStateDictConfig,
     MixedPrecision,
+    OptimStateKeyType,
     ShardingStrategy,
     StateDictSettings,
     StateDictType,
@@ -32,7 +34,7 @@ from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import Parameter
 from claygrad.ops.creation import tensor as new_tensor
 
-__all__ = ["FullyShardedDataParallel"]
+__all__ = ["FullyShardedDataParallel", "OptimStateKeyType"]
 
 _PREFIX = "_fsdp_wrapped_module."
 
@@ -204,6 +206,7 @@ class FullyShardedDataParallel(Module):
                 wholes.append(whole)
                 if not rank0_only or unit.rank == 0:
                     unit.put([Parameter(view, requires_grad=False) for view in unit.views(whole)])
+                    one._parameters.pop("_flat_param", None)          # the whole ones stand for it
         try:
             yield
         finally:
@@ -213,6 +216,8 @@ class FullyShardedDataParallel(Module):
                 if writeback:
                     unit.write(whole)
                 unit.put_leaves()
+                if unit.layout == FLAT:
+                    one._parameters["_flat_param"] = unit.leaves[0]
 
     @staticmethod
     def set_state_dict_type(
@@ -307,21 +312,14 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def optim_state_dict(model: Module, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
-        """The optimizer's state in shares, for `distributed.checkpoint`: what lies in the optimizer's own memory."""
-        units = [one._unit for one in FullyShardedDataParallel.fsdp_modules(model) if one._unit is not None]
-        places = {id(leaf): (unit, index) for unit in units for index, leaf in enumerate(unit.leaves)}
-        held = optim_state_dict or optim.state_dict()
-        params = [one for one_group in optim.param_groups for one in one_group["params"]]
-        state = {}
-        for number, values in held["state"].items():
-            unit, index = places.get(id(params[number]), (None, 0))
-            state[number] = {
-                name: unit.share(index, value)
-                if unit is not None and isinstance(value, Tensor) and value.shape == params[number].shape
-                else value
-                for name, value in values.items()
-            }
-        return {"state": state, "param_groups": held["param_groups"]}
+        """The optimizer's state, as `set_state_dict_type` has it: in whole tensors under the names of parameters, or,
+        for `distributed.checkpoint`, in shares that lie in the optimizer's own memory."""
+        settings = FullyShardedDataParallel.get_state_dict_type(model)
+        if settings.state_dict_type is not StateDictType.FULL_STATE_DICT:
+            return _optim_states.in_shares(model, optim, optim_state_dict)
+        config = settings.optim_state_dict_config
+        alone = getattr(config, "rank0_only", False)
+        return _optim_states.whole(model, optim, optim_state_dict, alone, config.offload_to_cpu)
 
     @staticmethod
     def optim_state_dict_to_load(
@@ -329,14 +327,61 @@ class FullyShardedDataParallel(Module):
         load_directly: bool = False, group: Any = None,
     ) -> dict[str, Any]:
         """A state of `optim_state_dict` as the optimizer takes it: this rank's shares as tensors."""
-        state = {
-            number: {name: value.local if isinstance(value, FlatShard) else value for name, value in values.items()}
-            for number, values in optim_state_dict["state"].items()
-        }
-        out = {**optim_state_dict, "state": state}
+        if is_named_optimizer:
+            raise NotImplementedError("optim_state_dict_to_load: is_named_optimizer is not there\n  leave it out")
+        config = FullyShardedDataParallel.get_state_dict_type(model).optim_state_dict_config
+        if getattr(config, "rank0_only", False):
+            optim_state_dict = _optim_states.everywhere(optim_state_dict, group)
+        out = _optim_states.shares(model, _optim_states.listed(model, optim, None), optim_state_dict)
         if load_directly:
             optim.load_state_dict(out)
         return out
+
+    @staticmethod
+    def full_optim_state_dict(
+        model: Module, optim: Any, optim_input: Any = None, rank0_only: bool = True, group: Any = None
+    ) -> dict[str, Any]:
+        """The optimizer's state in whole tensors under the names of parameters, on rank 0 or on all."""
+        return _optim_states.whole(model, optim, None, rank0_only, on_cpu=True)
+
+    @staticmethod
+    def sharded_optim_state_dict(model: Module, optim: Any, group: Any = None) -> dict[str, Any]:
+        """The optimizer's state in shares."""
+        return _optim_states.in_shares(model, optim, None)
+
+    @staticmethod
+    def shard_full_optim_state_dict(
+        full_optim_state_dict: dict[str, Any], model: Module, optim_input: Any = None, optim: Any = None
+    ) -> dict[str, Any]:
+        """Of a whole state this rank's shares, as the optimizer takes them."""
+        return _optim_states.shares(model, _optim_states.listed(model, optim, optim_input), full_optim_state_dict)
+
+    @staticmethod
+    def scatter_full_optim_state_dict(
+        full_optim_state_dict: dict[str, Any] | None, model: Module, optim_input: Any = None, optim: Any = None,
+        group: Any = None,
+    ) -> dict[str, Any]:
+        """Of a whole state that rank 0 has, each rank's shares."""
+        return FullyShardedDataParallel.shard_full_optim_state_dict(
+            _optim_states.everywhere(full_optim_state_dict, group), model, optim_input, optim
+        )
+
+    @staticmethod
+    def flatten_sharded_optim_state_dict(
+        sharded_optim_state_dict: dict[str, Any], model: Module, optim: Any
+    ) -> dict[str, Any]:
+        """A state of `sharded_optim_state_dict` as the optimizer takes it."""
+        return _optim_states.shares(model, _optim_states.listed(model, optim, None), sharded_optim_state_dict)
+
+    @staticmethod
+    def rekey_optim_state_dict(
+        optim_state_dict: dict[str, Any], optim_state_key_type: OptimStateKeyType, model: Module,
+        optim_input: Any = None, optim: Any = None,
+    ) -> dict[str, Any]:
+        """A whole state under names, or under the numbers of an optimizer of the unsharded model."""
+        by_name = optim_state_key_type is OptimStateKeyType.PARAM_NAME
+        return _optim_states.rekeyed(optim_state_dict, by_name, model,
+                                     _optim_states.listed(model, optim, optim_input))
 
 
 _HYBRID = (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)

@@ -58,3 +58,8 @@ def test_a_rank_killed_while_it_writes_leaves_the_former_checkpoint(tmp_path: Pa
     assert {path.name: path.read_bytes() for path in Path(folder).iterdir()} == before
     ranks(2, "checkpoint.py", folder, "3", "5", "fsdp")
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]            # what the killed one left is gone
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_checkpoints_in_units_and_around_them(n: int) -> None:
+    assert ranks(n, "recomputed.py", torch=True).out.count("done") == n

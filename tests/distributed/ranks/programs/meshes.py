@@ -19,7 +19,7 @@ mesh = init_device_mesh("cpu", shape, mesh_dim_names=("dp", "tp"))
 assert mesh.shape == shape
 assert (mesh.ndim, mesh.size(), mesh.size(0)) == (2, size, shape[0])
 where = [rank // shape[1], rank % shape[1]]
-assert mesh.get_coordinate() == where == [mesh.get_local_rank("dp"), mesh.get_local_rank("tp")]
+assert mesh.get_coordinate() == tuple(where) == (mesh.get_local_rank("dp"), mesh.get_local_rank("tp"))
 assert dist.get_process_group_ranks(mesh.get_group("tp")) == [where[0] * shape[1] + k for k in range(shape[1])]
 assert dist.get_process_group_ranks(mesh.get_group("dp")) == [k * shape[1] + where[1] for k in range(shape[0])]
 assert mesh["dp"].mesh.tolist() == dist.get_process_group_ranks(mesh.get_group("dp"))
