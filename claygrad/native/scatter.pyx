@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free
 
 from claygrad.native.mask cimport Blocks, move_blocks
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, F64, I64
+from claygrad.core.data.dtype cimport CAT_FLOAT, F32, F64, I64
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided, gather_along, scatter_add_along
 from claygrad.core.data.layout cimport Layout, Lines, as_contiguous, axis_in, fresh, lines_along, new_layout, same_shape
@@ -187,8 +187,8 @@ cdef Layout _scatter_add(Op op, ScatterReduce* a):
     cdef int d = axis_in(a.dim.value, x.ndim)
     cdef int64_t m
     cdef Lines s
-    if x.dtype.code == I64 or not same_shape(src, index) or not _same_but_along(x, index, d):
-        return _reduced_at(a, SUM, True)
+    if not same_shape(src, index) or not _same_but_along(x, index, d):
+        return _reduced_at(a, SUM, True) if x.dtype.code in (F32, F64, I64) else None
     src, out = as_contiguous(src), _out(&a.target, x)
     s, m = lines_along(x.ndim, x.shape, d), index.shape[d]
     if _is_one_vector(index, d, s.n):
@@ -329,6 +329,8 @@ cdef Layout _index_add(Op op, IndexCopy* a):
     cdef int64_t i
     if source.ndim != x.ndim or not _numbered(&e, x, a.dim.value, index, source):
         return None
+    if alpha != 1 and x.dtype.category < CAT_FLOAT:
+        return None
     out = _out(&a.target, x)
     if alpha != 1:
         source = copied(source)
@@ -404,11 +406,11 @@ cdef str _REDUCTIONS = ", reduce: prod|mean|amax|amin"
 
 offer("gather", <form_t>_gather, "input: any strided, index: int64 strided")
 offer("scatter", <form_t>_scatter, "target, input: any strided nonempty, src: raw, reduce: none" + _INDEX)
-offer("scatter_add", <form_t>_scatter_add, "target, input: float int64 strided, index: int64 strided, src: same strided")
+offer("scatter_add", <form_t>_scatter_add, "target, input: float integer strided, index: int64 strided, src: same strided")
 offer("scatter_reduce", <form_t>_scatter_reduce,
       "target, input: float int64 strided nonempty, src: same strided nonempty" + _INDEX + _REDUCTIONS + "|sum")
 offer("index_select", <form_t>_index_select, "input: any strided nonempty" + _ENTRIES)
-offer("index_add", <form_t>_index_add, "target, input: float strided nonempty, source: same copied nonempty, alpha: float" + _ENTRIES)
+offer("index_add", <form_t>_index_add, "target, input: float integer strided nonempty, source: same copied nonempty, alpha: float" + _ENTRIES)
 offer("index_copy", <form_t>_index_copy, "target, input: any strided nonempty, source: same strided nonempty" + _ENTRIES)
 offer("index_fill", <form_t>_index_fill, "target, input: any strided nonempty, value: raw" + _ENTRIES)
 offer("index_reduce", <form_t>_index_reduce,

@@ -10,8 +10,8 @@
 #         cdef Layout g = <Layout>a.grad_output.layout
 # So a form has only geometry left, sizes that must fit each other, and the call of its kernel. It returns None where they do not fit.
 #
-# Tensors   dtype     float (float32, float64), half (float16, bfloat16), complex, int64, int32, bool, any; kernel: those for which
-#                     the operation has a kernel; same: the dtype of the first tensor that is not optional
+# Tensors   dtype     float (float32, float64), half (float16, bfloat16), complex, int64, int32, integer (every signed one and uint8), bool, any;
+#                     kernel: those for which the operation has a kernel; same: the dtype of the first tensor that is not optional
 #           layout    contiguous if nothing is said; broadcast: or seen more than once, as the gradient of a sum is, and then copied;
 #                     copied: any, and copied if it is not contiguous; strided: any, as it is
 #           axes      2d, 3-5d, 1d+

@@ -9,7 +9,7 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint64_t
 
-from claygrad.core.data.dtype cimport BF16, BOOL, C32, C64, C128, CAT_FLOAT, F16, F32, F64, I32, I64, N_DTYPES
+from claygrad.core.data.dtype cimport BF16, BOOL, C32, C64, C128, CAT_FLOAT, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, U8
 from claygrad.core.data.layout cimport MAX_DIMS, Layout, as_contiguous, is_broadcast
 from claygrad.core.op cimport (MAX_PARAMS, P_BOOL, P_FLOAT, P_FLOAT_OPT, P_INT, P_INT_OPT, P_INTS, P_INTS_OPT, P_TENSOR_NUM_OPT,
                                Op)
@@ -270,7 +270,7 @@ cdef int why_not(Op op, PyObject** slots) noexcept:
 # --- when an operation is installed ------------------------------------------------------------------------------------------
 cdef dict _KINDS = {P_INT: INT, P_INT_OPT: INT, P_FLOAT: FLOAT, P_FLOAT_OPT: FLOAT, P_BOOL: BOOLEAN, P_INTS: INTS, P_INTS_OPT: INTS}
 cdef dict _DTYPES = {"float": 1 << F32 | 1 << F64, "half": 1 << F16 | 1 << BF16, "int64": 1 << I64, "int32": 1 << I32, "bool": 1 << BOOL,
-                     "complex": 1 << C64 | 1 << C128, "any": (<uint64_t>1 << N_DTYPES) - 1}
+                     "integer": 1 << U8 | 1 << I8 | 1 << I16 | 1 << I32 | 1 << I64, "complex": 1 << C64 | 1 << C128, "any": (<uint64_t>1 << N_DTYPES) - 1}
 cdef dict _LAYOUTS = {"broadcast": BROADCAST, "copied": COPIED, "strided": STRIDED}
 cdef dict _OTHERS = {"int": INT, "float": FLOAT, "bool": BOOLEAN, "ints": INTS, "sizes": SIZES, "raw": AS_IT_IS}
 cdef dict _VALUES = {"none": None, "true": True, "false": False}

@@ -46,6 +46,19 @@ void gather(const T* x_oni, const int64_t* index_omi, T* out_omi, int64_t outer,
     });
 }
 
+// f(element) with an element of the type that sums of this dtype are computed in: integers wrap. False for others.
+template <class F> bool by_sum(int dtype, F f) {
+    switch (dtype) {
+    case U8: case I8: f(uint8_t()); return true;
+    case I16: f(uint16_t()); return true;
+    case I32: f(uint32_t()); return true;
+    case I64: f(uint64_t()); return true;
+    case F32: f(float()); return true;
+    case F64: f(double()); return true;
+    }
+    return false;
+}
+
 // out[index[j]] += src[j]. An addition waits for the one before it into the same cell, so of few cells there are several tables, for
 // every fourth element each. Which way is taken depends on the sizes alone.
 template <class T> void add_to_cells(T* out_n, const int64_t* index_m, const T* src_m, int64_t n, int64_t m) {
@@ -55,7 +68,7 @@ template <class T> void add_to_cells(T* out_n, const int64_t* index_m, const T* 
         return;
     }
     T table[TABLES * FEW];
-    for (int64_t i = 0; i < TABLES * n; i++) table[i] = (T)-0.0;           // changes nothing, not even the sign of a zero
+    for (int64_t i = 0; i < TABLES * n; i++) table[i] = -T(0);             // changes nothing, not even the sign of a zero
     T *a = table, *b = a + n, *c = b + n, *d = c + n;
     int64_t j = 0;
     for (; j + TABLES <= m; j += TABLES) {
@@ -126,10 +139,11 @@ int64_t scatter_add_along(int dtype, void* out, const int64_t* index, const void
     const int64_t wrong = first_outside(index, outer * m * inner, n);
     if (wrong >= 0) return wrong;
     if (outer * m * inner == 0) return -1;
-    if (dtype == F32) scatter_add((float*)out, index, (const float*)src, outer, n, m, inner);
-    else if (dtype == F64) scatter_add((double*)out, index, (const double*)src, outer, n, m, inner);
-    else return 0;
-    return -1;
+    const bool added = by_sum(dtype, [=](auto item) {
+        using T = decltype(item);
+        scatter_add((T*)out, index, (const T*)src, outer, n, m, inner);
+    });
+    return added ? -1 : 0;
 }
 
 void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes) {
@@ -182,8 +196,10 @@ bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64
 
 void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* source_omi, int64_t outer, int64_t n, int64_t m,
                int64_t inner) {
-    if (dtype == F32) add_entries((float*)out_oni, index_m, (const float*)source_omi, outer, n, m, inner);
-    else if (dtype == F64) add_entries((double*)out_oni, index_m, (const double*)source_omi, outer, n, m, inner);
+    by_sum(dtype, [=](auto item) {
+        using T = decltype(item);
+        add_entries((T*)out_oni, index_m, (const T*)source_omi, outer, n, m, inner);
+    });
 }
 
 // --- by masks: in chunks, each of which knows the offset of its first selected element ---------------------------------

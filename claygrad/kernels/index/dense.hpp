@@ -22,7 +22,7 @@ void indices_of_mask(const uint8_t* mask, const int64_t* shape, int ndim, int64_
 void select_along(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes);
 // The same with indices that are checked: false if one is out of range; out is then undefined
 bool select_inside(const void* x_on, const int64_t* index_m, void* out_om, int64_t outer, int64_t n, int64_t m, int64_t bytes);
-// out[o, index[j], i] += source[o, j, i] for float and double
+// out[o, index[j], i] += source[o, j, i] for float, double and integers
 void add_along(int dtype, void* out_oni, const int64_t* index_m, const void* source_omi, int64_t outer, int64_t n, int64_t m,
                int64_t inner);
 

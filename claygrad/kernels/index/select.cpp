@@ -96,6 +96,12 @@ bool add_rows(const void* values, const int64_t* numbers, void* out, int64_t n, 
 
 }  // namespace
 
+bool inside(const int64_t* index_m, int64_t m, int64_t n) {
+    int64_t below = 0;                   // negative if any index, or n - 1 minus any index, is negative
+    for (int64_t i = 0; i < m; i++) below |= index_m[i] | (int64_t)((uint64_t)(n - 1) - (uint64_t)index_m[i]);
+    return below >= 0;
+}
+
 const Kernel select_kernels[] = {
     {"where", U8, (void*)(where_fn)where<uint8_t>},   {"where", I16, (void*)(where_fn)where<uint16_t>},
     {"where", F32, (void*)(where_fn)where<uint32_t>}, {"where", F64, (void*)(where_fn)where<uint64_t>},

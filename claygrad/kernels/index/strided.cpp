@@ -33,6 +33,12 @@ template <class F> void each_line(const IndexWalk& p, F f) {
 template <class F> void each_place(const IndexWalk& p, const int64_t* index, F f) {
     const int last = p.ndim - 1;
     const int64_t n = p.shape[last], by_x = p.x[last], by_index = p.index[last], by_other = p.other[last], step = p.step;
+    if (by_x == 0 && by_index == 1 && by_other == 1) {       // indices along the last axis, as they lie
+        each_line(p, [=](int64_t x, int64_t at, int64_t other) {
+            for (int64_t i = 0; i < n; i++) f(x + index[at + i] * step, other + i);
+        });
+        return;
+    }
     each_line(p, [=](int64_t x, int64_t at, int64_t other) {
         for (int64_t i = 0; i < n; i++) f(x + i * by_x + index[at + i * by_index] * step, other + i * by_other);
     });

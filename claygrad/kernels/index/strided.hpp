@@ -2,6 +2,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "platform/dtypes.hpp"
+
 namespace clay {
 
 constexpr int INDEX_DIMS = 16;
@@ -21,9 +23,11 @@ enum Reduction : int { REDUCE_SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN };
 
 // Whether all indices are from 0 to n - 1: of a vector, of an iteration
 inline bool inside(const int64_t* numbers, int64_t count, int64_t n) {
-    int64_t below = 0;                   // negative if any index, or n - 1 minus any index, is negative
-    for (int64_t i = 0; i < count; i++) below |= numbers[i] | static_cast<int64_t>(uint64_t(n - 1) - uint64_t(numbers[i]));
-    return below >= 0;
+    constexpr int64_t SHORT = 64;
+    if (count > SHORT) return current_isa().inside(numbers, count, n);
+    for (int64_t i = 0; i < count; i++)
+        if ((uint64_t)numbers[i] >= (uint64_t)n) return false;
+    return true;
 }
 bool vector_inside(const int64_t* numbers, int64_t count, int64_t n);
 bool all_inside(const IndexWalk* p, const int64_t* index);

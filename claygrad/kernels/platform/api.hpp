@@ -47,7 +47,7 @@ int64_t take_rows(const void* x, const int64_t* index, void* out, int64_t count,
 // out[o, j, i] = x[o, index[o, j, i], i]; returns -1, or the position of the first index out of range.
 int64_t gather_along(const void* x, const int64_t* index, void* out, int64_t outer, int64_t n, int64_t m, int64_t inner,
                      int64_t item_size);
-// out[o, index[o, j, i], i] += src[o, j, i] for float and double; nothing is written if an index is out of range.
+// out[o, index[o, j, i], i] += src[o, j, i] for float, double and integers; nothing is written if an index is out of range.
 int64_t scatter_add_along(int dtype, void* out, const int64_t* index, const void* src, int64_t outer, int64_t n, int64_t m,
                           int64_t inner);
 // Strided copy of equal types, any rank: strides in bytes.

@@ -31,6 +31,7 @@ struct IsaSet {
     void (*bind_math)(void* (*lookup)(const char*));
     const Kernel* gemm;                  // float32, float64: looked up on every product, so not by name
     int64_t gemm_limit;                   // m * n * k up to which it beats a call to BLAS
+    bool (*inside)(const int64_t* index_m, int64_t m, int64_t n);      // whether all are from 0 to n - 1: asked on every call, too
     const Kernel* gemm_bf16;           // BF16, BF16_WIDE; null: computed in float32
 };
 

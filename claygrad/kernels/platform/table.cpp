@@ -5,6 +5,7 @@ namespace clay {
 namespace CLAY_ISA {
 
 void bind_math(void* (*lookup)(const char*));
+bool inside(const int64_t* index_m, int64_t m, int64_t n);
 
 static const Family families[] = {
     {"unary", unary_kernels, unary_count},     {"binary", binary_kernels, binary_count},
@@ -34,13 +35,13 @@ static const Family families[] = {
 extern const IsaSet isa_set;
 const IsaSet isa_set = {CLAY_TEXT(CLAY_ISA), families, sizeof families / sizeof *families, bind_math, gemm_kernels,
 #if defined(__AVX512F__)
-                        1 << 28, nullptr};
+                        1 << 28, inside, nullptr};
 #elif defined(__AVX2__)
-                        1 << 24, nullptr};
+                        1 << 24, inside, nullptr};
 #elif defined(CLAY_VECTOR_BYTES)
-                        1 << 16, nullptr};
+                        1 << 16, inside, nullptr};
 #else
-                        1024, nullptr};
+                        1024, inside, nullptr};
 #endif
 
 }  // namespace CLAY_ISA
