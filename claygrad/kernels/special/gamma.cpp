@@ -75,6 +75,27 @@ template <bool S> struct Erfinv : Taking1 {
     }
 };
 
+#if defined(__FP_FAST_FMAF)              // without fused sums it would be 2.3 ulp off
+// The same in vectors of floats, at most 1.9 ulp off; near the ends in double precision.
+struct ErfinvSingle : Taking1 {
+    template <class V> V operator()(V x) const {
+        constexpr float WHOLE = 0.8862269f, REST = 3.298144e-8f;               // sqrt(pi) / 2; neither turns the sign of -0
+        const V size = abs(x), one = splat<V>(1), six = splat<V>(6), w = -log((one - size) * (one + size));
+        const V rise = polynomial(ERFINV_RISE, w - splat<V>(3));
+        const V out = multiply_add(x, multiply_add(w, rise, splat<V>(REST)), x * splat<V>(WHOLE));
+        const auto beyond = (w > six) | (w != w);
+        return any(beyond) ? select(beyond, by_doubles(x), out) : out;
+    }
+    template <class V> V by_doubles(V x) const {
+        constexpr int W = Lanes<V>::width, HALF = Lanes<vec<double>>::width;
+        float lanes[W];
+        store<V>(lanes, x);
+        for (int i = 0; i < W; i += HALF) store_wide<vec<double>>(lanes + i, Erfinv<true>{numbers}(load_wide<vec<double>>(lanes + i)));
+        return load<V>(lanes);
+    }
+};
+#endif
+
 template <bool S> struct LogGamma : Taking1 { template <class V> V operator()(V x) const { return log_gamma<S>(x); } };
 template <bool> struct Digamma : Taking1 { template <class V> V operator()(V x) const { return digamma_of(x); } };
 template <class V> V as_single(V x) {                            // rounded as single precision would be
@@ -190,7 +211,12 @@ template <bool SINGLE> struct Polygamma : Taking1 {
 
 const Kernel gamma_kernels[] = {
     CLAY_WIDE("erfcx", Erfcx, DEAR), CLAY_WIDE("log_ndtr", LogNdtr, DEAR), CLAY_WIDE("ndtri", Ndtri, DEAR),
+#if defined(__FP_FAST_FMAF)
+    {"erfinv", F32, (void*)each_vector<ErfinvSingle, float>, -1, DEAR, false, true},
+    {"erfinv", F64, (void*)each_wide<Erfinv<false>, double>, -1, DEAR},
+#else
     CLAY_WIDE("erfinv", Erfinv, DEAR),
+#endif
     CLAY_WIDE("lgamma", LogGamma, DEAR), CLAY_WIDE("digamma", Digamma, DEAR), CLAY_WIDE("mvlgamma", MultiGamma, DEAR),
     CLAY_WIDE("zeta", Zeta, DEAREST),
     CLAY_WIDE("polygamma", Polygamma, DEAREST),

@@ -47,7 +47,7 @@ template <bool SINGLE, const auto& TABLE, class V> V chebyshev(V t) {
     return multiply_add(t, clenshaw<ODD>(parts.odd, u), clenshaw<EVEN>(parts.even, u));
 }
 
-template <int N, class V> V polynomial(const double (&c)[N], V x) {       // the highest power first
+template <int N, class T, class V> V polynomial(const T (&c)[N], V x) {       // the highest power first
     V sum = splat<V>(c[0]);
     for (int k = 1; k < N; k++) sum = multiply_add(sum, x, splat<V>(c[k]));
     return sum;
