@@ -7,7 +7,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport INT8_MAX, INT16_MAX, INT32_MAX, int64_t
 
 from claygrad.core.op cimport FAMILY_BINARY, FAMILY_COMPARE, FAMILY_UNARY, P_TENSOR_NUM_OPT, POINTWISE, Op, fast_t, run_check
-from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8, dtype, of_code
+from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, CAT_FLOAT, CAT_INT, F16, F32, F64, I8, I16, I32, I64, N_NATIVE, U8,
+                                       dtype, of_code)
 from claygrad.core.data.scalar cimport Number, bound_of, cast_between, cast_fn, operand_of
 from claygrad.core.dispatch.reference cimport iterated_order
 from claygrad.core.data.layout cimport Layout, by_stride, fresh, fresh_strided, row_major, same_view
@@ -147,6 +148,8 @@ cdef int _computed_in(Op op, int code, bint same_dtype) noexcept:
         if op.each_kinds[code] == RUN_LINES:
             return code
         return F32 if op.each_kinds[F32] != RUN_NONE and (op.each_results[F32] == F32 or op.each_results[F32] == BOOL) else -1
+    if code == C32:
+        return -1 if op.half_raw or op.each_kinds[C64] == RUN_NONE else C64
     if op.each_kinds[code] != RUN_NONE:
         return code
     if (code == U8 or code == I8 or code == I16 or code == I32) and op.each_kinds[I64] != RUN_NONE:
@@ -204,7 +207,8 @@ cdef Layout run(Op op, PyObject** slots, Layout target):
     if op.check is not None and not (op.checks_dtypes and same_dtype and first.dtype.category == CAT_FLOAT) and not _passes(op, slots):
         return None
     half = op.each_kinds[computed] == RUN_LINES and (computed == F16 or computed == BF16)      # single elements are passed as floats
-    kept = of_code(code if op.each_results[computed] == computed else op.each_results[computed])
+    kept = of_code(code if op.each_results[computed] == computed else F16 if code == C32 and op.each_results[computed] == F32
+                   else op.each_results[computed])
     shape = sizes + 64 - ndim
     whole = False                                    # the operands are dense with the same strides
     plan.apart = target is not None and not target.contiguous

@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport find_op
 from claygrad.core.data.device cimport CPU, parse as parse_device
-from claygrad.core.data.dtype cimport BOOL, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
+from claygrad.core.data.dtype cimport BOOL, C64, C128, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.data.dtype cimport parse as parse_dtype
 from claygrad.core.data.scalar cimport element_of, number_at
 from claygrad.core.data.layout cimport Layout, fresh, fresh_strided, on_cpu
@@ -133,6 +133,8 @@ cdef object _empty(PyObject** args, Py_ssize_t n, PyObject* kwnames):
 
 
 cdef dtype _natural(object value):
+    if type(value) is complex:
+        return of_code(C128) if default_float().code == F64 else of_code(C64) if default_float().code == F32 else default_float()
     return of_code(BOOL) if type(value) is bool else of_code(I64) if type(value) is int else default_float()
 
 

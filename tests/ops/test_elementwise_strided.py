@@ -16,7 +16,7 @@ from claygrad.core.dispatch import reference_only
 
 SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 1e30, -3.5]
 DTYPES = ["float32", "float64", "int64", "int32", "uint8", "int8", "bool", "float16", "bfloat16", "complex64",
-          "complex128"]
+          "complex128", "complex32"]
 
 UNARY = ["isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal", "signbit", "logical_not", "bitwise_not", "frac", "sgn",
          "angle", "deg2rad", "rad2deg", "nan_to_num", "sinc", "logit", "lgamma", "digamma", "erfinv", "i0", "asin", "acos", "asinh",
@@ -40,7 +40,8 @@ PAIRS = {name: getattr(claygrad, name) for name in BINARY}
 PAIRS |= {"xlog1py": claygrad.special.xlog1py, "zeta": claygrad.special.zeta,
           "div cut": lambda x, y: claygrad.div(x, y, rounding_mode="trunc"),
           "div down": lambda x, y: claygrad.div(x, y, rounding_mode="floor"),
-          "rsub by half": lambda x, y: claygrad.rsub(x, y, alpha=0.5), "rsub by 3": lambda x, y: claygrad.rsub(x, y, alpha=3)}
+          "add by half": lambda x, y: claygrad.add(x, y, alpha=0.5), "sub by half": lambda x, y: claygrad.sub(x, y, alpha=0.5),
+         "rsub by half": lambda x, y: claygrad.rsub(x, y, alpha=0.5), "rsub by 3": lambda x, y: claygrad.rsub(x, y, alpha=3)}
 TRIPLES = {"lerp": claygrad.lerp, "addcmul": claygrad.addcmul, "clamp": claygrad.clamp,
            "addcmul by half": lambda x, y, z: claygrad.addcmul(x, y, z, value=0.5),
            "addcdiv": lambda x, y, z: claygrad.addcdiv(x, y, z, value=2)}
@@ -51,11 +52,11 @@ def made(shape: tuple[int, ...], dtype: str, seed: int) -> Tensor:
     if dtype in ("float32", "float64", "float16", "bfloat16"):
         flat = numpy.where(draw.random(shape) < 0.3, draw.choice(SPECIAL, shape), draw.uniform(-4, 4, shape))
         return claygrad.tensor(flat).to(getattr(claygrad, dtype))
-    if dtype in ("complex64", "complex128"):
-        flat = numpy.empty(shape, dtype)
+    if dtype.startswith("complex"):
+        flat = numpy.empty(shape, "complex128" if dtype == "complex128" else "complex64")
         for part in (flat.real, flat.imag):
             part[...] = numpy.where(draw.random(shape) < 0.1, draw.choice(SPECIAL, shape), draw.uniform(-4, 4, shape))
-        return claygrad.tensor(flat)
+        return claygrad.tensor(flat).to(getattr(claygrad, dtype))
     return claygrad.tensor(draw.integers(0 if dtype in ("uint8", "bool") else -5, 6, shape)).to(getattr(claygrad, dtype))
 
 
@@ -82,7 +83,7 @@ def agree(call: Callable, *args: object) -> None:
         assert native == wanted
         return
     assert (native.dtype, native.shape, native.stride()) == (wanted.dtype, wanted.shape, wanted.stride())
-    rough = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 4e-6, "complex64": 4e-6}.get(native.dtype.name, 1e-10)
+    rough = {"float16": 2e-3, "complex32": 2e-3, "bfloat16": 1e-2, "float32": 4e-6, "complex64": 4e-6}.get(native.dtype.name, 1e-10)
     x, y = (t.detach().to(claygrad.complex128 if t.is_complex() else claygrad.float64).numpy() for t in (native, wanted))
     numpy.testing.assert_allclose(x, y, rtol=rough, atol=rough, equal_nan=True)
     if native.dtype.is_floating_point and getattr(call, "__name__", "") not in EITHER_ZERO:

@@ -133,7 +133,11 @@ OF_PAIRS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "wide": lambda x, y: x + y.to(claygrad.complex64), "cat": lambda x, y: claygrad.cat([x, y]), "mm": lambda x, y: x @ y.mT,
     "sum": lambda x, y: x.sum(1), "flip": lambda x, y: x.flip(0), "to": lambda x, y: x.to(claygrad.complex64),
     "back": lambda x, y: x.to(claygrad.complex64).mul(70000).to(claygrad.complex32), "where": lambda x, y: claygrad.where(x == x, x, y),
-    "in place": lambda x, y: x.clone().mul_(y), "float": lambda x, y: x.abs().float(), "index": lambda x, y: x[[1, 0]], "exp": lambda x, y: x.exp(),
+    "in place": lambda x, y: x.clone().mul_(y), "number in place": lambda x, y: x.clone().add_(0.1),
+    "fraction": lambda x, y: x * 0.1, "from a number": lambda x, y: 0.1 - x, "scaled": lambda x, y: x.sub(y, alpha=0.3),
+    "fill": lambda x, y: claygrad.empty_like(x).fill_(0.1 - 3j), "fill by int": lambda x, y: claygrad.empty_like(x).fill_(7),
+    "real alone": lambda x, y: x.to(claygrad.complex64).real.to(claygrad.complex32), "of doubles": lambda x, y: x.abs().double().to(claygrad.complex32),
+    "of halves": lambda x, y: x.abs().to(claygrad.complex32), "of ints": lambda x, y: (x.abs() * 9).long().to(claygrad.complex32), "float": lambda x, y: x.abs().float(), "index": lambda x, y: x[[1, 0]], "exp": lambda x, y: x.exp(),
 }
 
 

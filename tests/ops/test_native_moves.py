@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy
 import pytest
 
 import claygrad
+from claygrad.core.dispatch import reference_only
 
 ROOM = numpy.random.RandomState(0).randn(3, 70, 90)
 
@@ -158,3 +161,79 @@ def test_sums_into_few_cells(cells: int, dtype: str):
     assert x.scatter_add(0, at, claygrad.full((16 * cells,), -0.0, dtype=x.dtype)).signbit().all()
     assert not x.scatter_add(0, at, claygrad.zeros(16 * cells, dtype=x.dtype))[0].signbit()
     assert x.scatter_add(0, at, claygrad.full((16 * cells,), float("nan"), dtype=x.dtype)).isnan().sum() == 1
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("cells", [1, 2, 10, 300])
+def test_sums_of_integers_into_cells_wrap(cells: int, dtype: str):
+    draw = numpy.random.RandomState(3)
+    info = numpy.iinfo(dtype)
+    index, start = draw.randint(0, cells, 1000), draw.randint(0, 100, cells).astype(dtype)
+    source = draw.randint(info.min, info.max, 1000, dtype=dtype)
+    wanted = start.copy()
+    numpy.add.at(wanted, index, source)
+    x, at, values = tensor(start), tensor(index), tensor(source)
+    for found in (x.scatter_add(0, at, values), x.index_add(0, at, values), x.clone().scatter_add_(0, at, values),
+                  claygrad.stack([x, x]).index_add(1, at, claygrad.stack([values, values]))[1],
+                  claygrad.stack([x, x]).scatter_add(1, claygrad.stack([at, at]), claygrad.stack([values, values]))[0],
+                  claygrad.stack([x, x], 1).scatter_add(0, claygrad.stack([at, at], 1), claygrad.stack([values, values], 1))[:, 1],
+                  x.repeat_interleave(2)[::2].scatter_add(0, at, values), x.index_add(0, at, values, alpha=-1).mul(-1).add(x + x)):
+        assert found.dtype == x.dtype
+        assert numpy.array_equal(found.numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int16"])
+@pytest.mark.parametrize("wrong", [0, 63, 64, 65, 999])
+@pytest.mark.parametrize("index", [-1, 10, 2**62])
+def test_nothing_is_written_where_an_index_is_out_of_range(index: int, wrong: int, dtype: str):
+    x, values = claygrad.arange(10).to(getattr(claygrad, dtype)), claygrad.ones(1000, dtype=getattr(claygrad, dtype))
+    at = claygrad.arange(1000) % 10
+    at[wrong] = index
+    for call in (x.scatter_add_, x.index_add_, x.index_copy_, x.scatter_):
+        with pytest.raises((IndexError, RuntimeError)):
+            call(0, at, values)
+        assert x.tolist() == list(range(10))
+    for read in (lambda: x.gather(0, at), lambda: x.index_select(0, at)):
+        with pytest.raises((IndexError, RuntimeError)):
+            read()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "complex32"])
+@pytest.mark.parametrize("value", [1, -2.5, True, 1 + 2j, complex("nan"), complex(0.1, float("inf")), 70000, 1e40, 10**400])
+def test_complex_tensors_are_filled_as_by_the_reference(value: complex, dtype: str):
+    kind = getattr(claygrad, dtype)
+    calls = [lambda: claygrad.empty(3, 5, dtype=kind).fill_(value), lambda: claygrad.full((3, 5), value, dtype=kind),
+             lambda: claygrad.full((2000,), value, dtype=kind), lambda: claygrad.full_like(claygrad.ones(2, 2), value, dtype=kind),
+             lambda: claygrad.ones(3, dtype=kind).masked_fill(claygrad.tensor([True, False, True]), value),
+             lambda: claygrad.ones(3, dtype=kind).index_fill(0, claygrad.tensor([1]), value),
+             lambda: claygrad.ones(3, dtype=kind).scatter(0, claygrad.tensor([1]), value),
+             lambda: claygrad.ones(6, dtype=kind)[::2].fill_(value),
+             lambda: claygrad.where(claygrad.tensor([True, False, True]), claygrad.ones(3, dtype=kind), value),
+             lambda: claygrad.nn.functional.pad(claygrad.ones(3, dtype=kind), (1, 2), value=value)]
+    for call in calls:
+        native = _outcome(call)
+        with reference_only():
+            assert _outcome(call) == native
+
+
+def _outcome(call: Callable[[], claygrad.Tensor]) -> object:
+    try:
+        found = call()
+    except (RuntimeError, OverflowError, TypeError) as error:
+        return type(error), str(error)
+    return found.dtype, found.shape, found.stride(), str(found.tolist())
+
+
+def test_a_complex_number_makes_a_complex_tensor():
+    assert claygrad.full((2,), 1j).dtype == claygrad.complex64
+    try:
+        claygrad.set_default_dtype(claygrad.float64)
+        assert claygrad.full((2,), 1j).dtype == claygrad.complex128
+    finally:
+        claygrad.set_default_dtype(claygrad.float32)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "complex64"])
+def test_an_int_that_no_float_holds(dtype: str):
+    with pytest.raises(OverflowError, match="^int too big to convert"):
+        claygrad.zeros(3, dtype=getattr(claygrad, dtype)).fill_(10**400)

@@ -1,22 +1,25 @@
 """Python's numbers as elements of a dtype, and the casts from one dtype to another."""
 from libc.math cimport INFINITY
 from libc.stdint cimport (INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                          uint16_t)
+                          uint16_t, uint32_t)
 
-from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_DTYPES, N_NATIVE, U8, dtype,
-                                       number_of, of_code)
+from claygrad.core.data.dtype cimport (BF16, BOOL, C32, C64, C128, F16, F32, F64, I8, I16, I32, I64, N_COMPUTING, N_DTYPES, N_NATIVE, U8,
+                                       dtype, number_of, of_code)
 from claygrad.core.data.kernels cimport find
 from claygrad.core.data.layout cimport Layout, new_layout
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
+    double PyLong_AsDouble(object x) noexcept
+    void* PyErr_Occurred() noexcept
+    void PyErr_Clear() noexcept
 
 cdef cast_fn _casts[N_DTYPES][N_DTYPES]              # from, to
 
 
 cdef _find_casts():
     cdef int a, b
-    for b in range(N_NATIVE):
+    for b in range(N_COMPUTING):
         name = of_code(b).name.encode()
         for a in range(N_NATIVE):
             _casts[a][b] = <cast_fn>find(b"cast", name, a)
@@ -39,15 +42,38 @@ cdef cast_fn cast_between(int source, int target) noexcept:
     return _casts[source][target]
 
 
+cdef inline bint _as_double(object value, double* x):
+    """Convert a number; False if it is an int beyond the largest double."""
+    if type(value) is not int:
+        x[0] = value
+        return True
+    x[0] = PyLong_AsDouble(value)
+    if x[0] == -1 and PyErr_Occurred():
+        PyErr_Clear()
+        return False
+    return True
+
+
+cdef bint _complex_of(object value, int code, void* into):
+    """element_of for a complex dtype."""
+    cdef dtype part = of_code(F32 if code == C64 else F64 if code == C128 else F16)
+    if type(value) is complex:
+        return element_of(value.real, part, into) and element_of(value.imag, part, <char*>into + part.itemsize)
+    return element_of(value, part, into) and element_of(0, part, <char*>into + part.itemsize)
+
+
 cdef bint element_of(object value, dtype d, void* into):
     cdef int overflow = 0
     cdef int64_t n
     cdef double x
     cdef float f
+    if d.code == C64 or d.code == C128 or d.code == C32:
+        return _complex_of(value, d.code, into)
     if type(value) is not int and type(value) is not float and type(value) is not bool:
         return False
     if d.code == F32 or d.code == F64:
-        x = value
+        if not _as_double(value, &x):
+            return False
         if d.code == F64:
             (<double*>into)[0] = x
             return True
@@ -60,7 +86,8 @@ cdef bint element_of(object value, dtype d, void* into):
         (<uint8_t*>into)[0] = value != 0
         return True
     if d.code == F16 or d.code == BF16:
-        x = value
+        if not _as_double(value, &x):
+            return False
         f = <float>x
         _casts[F32][d.code](&f, into, 1)
         n = (<uint16_t*>into)[0] & 0x7fff
@@ -104,6 +131,7 @@ cdef bint operand_of(object value, int kept, int code, bint round_half, Number* 
     cdef int overflow = 0
     cdef int64_t whole
     cdef uint16_t half
+    cdef uint32_t pair
     if kind is complex:
         if code != C64 and code != C128:
             return False
@@ -135,6 +163,9 @@ cdef bint operand_of(object value, int kept, int code, bint round_half, Number* 
         out.byte = value
     elif code == C64:
         out.c64[0], out.c64[1] = <float><double>value.real, <float><double>value.imag
+        if kept == C32:
+            _casts[C64][C32](out.c64, &pair, 1)
+            _casts[C32][C64](&pair, out.c64, 1)
     elif code == C128:
         out.c128[0], out.c128[1] = value.real, value.imag
     else:

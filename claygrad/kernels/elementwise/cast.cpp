@@ -45,6 +45,7 @@ template <> struct Into<Half> {
     template <class From> static Half make(From x) { return make((float)x); }
     static Half make(float x) { return half_of(x); }
 };
+struct Complex32 { Half re, im; };
 
 template <class From, class To> struct CastJob {
     const From* x;
@@ -64,7 +65,14 @@ template <> void cast_line<float, Bf16>(const float* x, Bf16* out, int64_t n) { 
 template <class A, class B> constexpr bool same = std::is_same<A, B>::value;
 template <class T> constexpr bool is_half = same<T, Half> || same<T, Bf16>;
 template <class From, class To>
-constexpr bool by_float = (is_half<From> && !same<To, float>) || (is_half<To> && !same<From, float>);
+constexpr bool by_float = (is_half<From> && !same<To, float>) || (is_half<To> && !same<From, float>) || same<To, Complex32>;
+
+template <> void cast_line<float, Complex32>(const float* x, Complex32* out, int64_t n) {
+    constexpr int64_t SOME = 512;        // what cast_range casts at a time
+    Half parts[SOME];
+    half_from(x, parts, n);
+    for (int64_t i = 0; i < n; i++) out[i] = {parts[i], {0}};
+}
 
 // Not inlined: some sixty pairs of types share these.
 template <class From, class To> __attribute__((noinline)) void cast_block(const From* x, To* out, int64_t n) { cast_line(x, out, n); }
@@ -97,6 +105,7 @@ template <class From, class To> void cast(const void* x, void* out, int64_t n) {
 #define TO_INTS(code, From) TO("int64", int64_t, code, From), TO("int32", int32_t, code, From), TO_NARROW(code, From)
 #define TO_BOOL(code, From) TO("bool", Bool, code, From)
 #define TO_COMPLEX(code, From) TO("complex64", Complex<float>, code, From), TO("complex128", Complex<double>, code, From)
+#define TO_COMPLEX32(code, From) TO("complex32", Complex32, code, From)
 #define FROM_INT(code, From) TO_FLOATS(code, From), TO_HALF_TYPES(code, From), TO_BOOL(code, From)
 
 }  // namespace
@@ -110,7 +119,8 @@ const Kernel cast_kernels[] = {
     FROM_INT(I32, int32_t), TO("int64", int64_t, I32, int32_t), TO_NARROW(I32, int32_t),
     FROM_INT(I16, int16_t), TO_INTS(I16, int16_t), FROM_INT(I8, int8_t), TO_INTS(I8, int8_t),
     FROM_INT(U8, uint8_t), TO_INTS(U8, uint8_t), TO_FLOATS(BOOL, Bool), TO_HALF_TYPES(BOOL, Bool), TO_INTS(BOOL, Bool),
-    TO_COMPLEX(F32, float), TO_COMPLEX(F64, double), TO_COMPLEX(I64, int64_t),
+    TO_COMPLEX(F32, float), TO_COMPLEX(F64, double), TO_COMPLEX(I64, int64_t), TO_COMPLEX(F16, Half), TO_COMPLEX(BF16, Bf16),
+    TO_COMPLEX32(F32, float), TO_COMPLEX32(F64, double), TO_COMPLEX32(I64, int64_t), TO_COMPLEX32(F16, Half), TO_COMPLEX32(BF16, Bf16),
     TO("complex128", Complex<double>, C64, Complex<float>), TO("complex64", Complex<float>, C128, Complex<double>),
 };
 CLAY_COUNT(cast)

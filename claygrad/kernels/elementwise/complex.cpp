@@ -31,6 +31,18 @@ struct Mul : Taking2 {
         return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
     }
 };
+// The number as a complex one, as in PyTorch: an infinite part makes the other NaN.
+#define SCALED(Name, result) \
+    struct Name : Taking2 { \
+        template <class T> C<T> operator()(C<T> x, C<T> y) const { \
+            const C<T> by{(T)numbers.value[0], 0}; \
+            return result; \
+        } \
+    };
+SCALED(AddScaled, Add{}(x, Mul{}(y, by)))
+SCALED(SubScaled, Sub{}(x, Mul{}(y, by)))
+SCALED(ReverseSubScaled, Sub{}(y, Mul{}(x, by)))
+struct ReverseSub : Taking2 { template <class T> C<T> operator()(C<T> x, C<T> y) const { return {y.re - x.re, y.im - x.im}; } };
 struct Neg : Taking1 { template <class T> C<T> operator()(C<T> z) const { return {-z.re, -z.im}; } };
 struct Conj : Taking1 { template <class T> C<T> operator()(C<T> z) const { return {z.re, -z.im}; } };
 
@@ -243,7 +255,8 @@ const Kernel complex_kernels[] = {
     {"div", C128, (void*)each_number<Div, C<double>, C<double>>, -1, DEAR}, SAME("reciprocal", Reciprocal), SAME("square", Square), SAME("sgn", Direction),
     {"pow", C64, (void*)power<float>, -1, DEAREST}, {"pow", C128, (void*)power<double>, -1, DEAREST},
     ASKED("eq", Eq), ASKED("ne", Ne), ASKED("isnan", IsNan), ASKED("isfinite", IsFinite),
-    SAME("add", Add), SAME("sub", Sub), SAME("mul", Mul), SAME("neg", Neg), SAME("conj", Conj),
+    SAME("add_scaled", AddScaled), SAME("sub_scaled", SubScaled), SAME("rsub_scaled", ReverseSubScaled),
+    SAME("rsub", ReverseSub), SAME("add", Add), SAME("sub", Sub), SAME("mul", Mul), SAME("neg", Neg), SAME("conj", Conj),
 };
 CLAY_COUNT(complex)
 
