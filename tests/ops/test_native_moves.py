@@ -235,5 +235,5 @@ def test_a_complex_number_makes_a_complex_tensor():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "complex64"])
 def test_an_int_that_no_float_holds(dtype: str):
-    with pytest.raises(OverflowError, match="^int too big to convert"):
+    with pytest.raises(OverflowError, match=r"^int too big to convert"):
         claygrad.zeros(3, dtype=getattr(claygrad, dtype)).fill_(10**400)
