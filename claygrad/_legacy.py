@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claygrad.core import DTYPES, Tensor, dtype, prefix, set_default_dtype
+from claygrad.core import DTYPES, Tensor, dtype, prefix, set_default_device, set_default_dtype
 from claygrad.core.cpython.entry_points import guard
 from claygrad.core.user_warnings import warn_once
 from claygrad.ops._constructor import construct
@@ -25,9 +25,9 @@ class tensortype(type):
 
     @guard
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        if cls.is_cuda:
+        if cls.is_cuda and not _has_cuda():
             raise cls._unavailable()
-        return construct(args, kwargs, cls.dtype)
+        return construct(args, kwargs, cls.dtype, "cuda" if cls.is_cuda else "cpu")
 
     def _unavailable(cls) -> TypeError:
         return TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
@@ -49,6 +49,11 @@ class tensortype(type):
         return f"<class '{cls._path()}'>"
 
 
+def _has_cuda() -> bool:
+    from claygrad.devices import available
+    return available("cuda")
+
+
 def _named(kind: dtype, cuda: bool) -> tensortype:
     module = "claygrad.cuda" if cuda else "claygrad"
     return tensortype(kind.legacy + "Tensor", (), {
@@ -64,20 +69,22 @@ CUDA_TYPES: dict[str, tensortype] = {name: _named(kind.dtype, True) for name, ki
 
 def set_default_tensor_type(t: tensortype | str, /) -> None:
     """Deprecated: change the default dtype by the old name of its tensors. Use `set_default_dtype`."""
-    found = TYPES.get(t.removeprefix("torch.").removeprefix("claygrad.")) if isinstance(t, str) else t
+    found: Any = t
     name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}" if isinstance(t, type) else ""
-    if name.startswith(("torch.cuda.", "claygrad.cuda.")) and name.endswith("Tensor"):
-        raise TypeError(f"type torch.cuda.{name.rpartition('.')[2]} not available. Torch not compiled with CUDA "
-                        "enabled.")
+    short = name.removeprefix("torch.").removeprefix("claygrad.")
+    if isinstance(t, str) or short.startswith("cuda."):
+        found = CUDA_TYPES.get(short.removeprefix("cuda.")) if short.startswith("cuda.") else TYPES.get(short)
     if not isinstance(found, tensortype):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
-    if found.is_cuda:
+    if found.is_cuda and not _has_cuda():
         raise found._unavailable()
     if not found.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     warn_once("set_default_tensor_type", "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
               "torch.set_default_dtype() and torch.set_default_device() as alternatives.")
     set_default_dtype(found.dtype)
+    if found.is_cuda:
+        set_default_device("cuda")
 
 
 def typename(obj: Any, /) -> str:

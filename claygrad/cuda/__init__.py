@@ -1,6 +1,7 @@
 """`torch.cuda`, by CuPy (docs/devices.md). Without a GPU questions are answered and uses refused as PyTorch does."""
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 from typing import Any
 
@@ -26,7 +27,8 @@ def device_count() -> int:
 def _surface(name: str) -> Any:
     from claygrad.devices._surface import surface
     if not globals().get("_names"):
-        globals()["_names"] = surface("cuda")
+        classes = importlib.import_module("claygrad._legacy").CUDA_TYPES         # made of operations, which stand above
+        globals()["_names"] = {**classes, **surface("cuda")}
     return globals()["_names"][name]
 
 
@@ -36,6 +38,8 @@ _lazy_name = lazy(__name__, ("amp",))
 def __getattr__(name: str) -> Any:
     if not name.startswith("__") and name != "amp" and is_available():
         try:
+            if name == "default_generators":
+                return _surface("_generators")()
             return _surface(name)
         except KeyError:
             pass

@@ -134,6 +134,13 @@ class Cuda(Table):
         with self.module.cuda.Device(index):
             return self.module.cuda.Stream(non_blocking=True, priority=priority or None)
 
+    def external_stream(self, address: int, index: int) -> Any:
+        return self.module.cuda.ExternalStream(address, index)
+
+    def limit_memory(self, fraction: float, index: int) -> None:
+        with self.module.cuda.Device(index):
+            self.module.get_default_memory_pool().set_limit(fraction=fraction)
+
     def current_stream(self, index: int) -> Any:
         return self.module.cuda.get_current_stream(index)
 

@@ -112,6 +112,14 @@ class Stream:
         return f"<claygrad.{self.kind}.Stream device={self.device} {self.kind}_stream={self.stream_id:#x}>"
 
 
+class ExternalStream(Stream):
+    """A stream that something else made, by its address; it must live as long as this."""
+
+    def __init__(self, stream_ptr: int, device: Any = None, **_: Any) -> None:
+        where = place(self.kind, device)
+        super().__init__(where, _raw=where.table.external_stream(stream_ptr, _number(where)))
+
+
 class Event:
     """A mark in what a stream is asked to do."""
 
@@ -176,7 +184,11 @@ def _class(kind: str, name: str, base: type) -> type:
 
 @cache
 def _classes(kind: str) -> dict[str, Any]:
-    return {"Stream": _class(kind, "Stream", Stream), "Event": _class(kind, "Event", Event)}
+    stream = _class(kind, "Stream", Stream)
+    external = type("ExternalStream", (stream, ExternalStream), {
+        "kind": kind, "__module__": f"claygrad.{kind}", "__doc__": ExternalStream.__doc__,
+        "__init__": ExternalStream.__init__})
+    return {"Stream": stream, "Event": _class(kind, "Event", Event), "ExternalStream": external}
 
 
 class _Current:
@@ -197,6 +209,16 @@ class _Current:
     def __exit__(self, *exc: object) -> None:
         if self.idx >= 0:
             table_of(self.kind).set_current(self.prev_idx)
+
+
+# What needs the vendor's own libraries. Other names that PyTorch has are answered, and refused, as on every machine.
+_REFUSED = ("clock_rate", "memory_snapshot", "power_draw", "temperature", "utilization",
+            "get_per_process_memory_fraction")
+_REFUSED_BY_CUDA = ("caching_allocator_alloc", "caching_allocator_delete", "cudart", "host_memory_stats", "graph",
+                    "list_gpu_processes")
+_STORAGES = tuple(f"{kind}Storage" for kind in "Float Double Half BFloat16 Byte Char Short Int Long Bool ComplexFloat "
+                  "ComplexDouble".split())
+_REFUSED_CLASSES = ("MemPool",), ("MemPool", "CUDAGraph", *_STORAGES)
 
 
 def surface(kind: str) -> dict[str, Any]:
@@ -275,6 +297,9 @@ def surface(kind: str) -> dict[str, Any]:
         for i, state in enumerate(new_states):
             set_rng_state(state, i)
 
+    def _generators() -> tuple[Any, ...]:
+        return tuple(generator_of(where) for where in every())
+
     def empty_cache() -> None:
         if is_initialized():
             table_of(kind).empty_cache()
@@ -305,6 +330,69 @@ def surface(kind: str) -> dict[str, Any]:
         where = place(kind, device)
         return where.table.free_memory(where.index), where.table.total_memory(where.index)
 
+    def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+        nested: dict[str, Any] = {}
+        for path, value in memory_stats(device).items():
+            *inside, last = path.split(".")
+            at = nested
+            for step in inside:
+                at = at.setdefault(step, {})
+            at[last] = value
+        return nested
+
+    def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+        where = place(kind, device)
+        found = where.table.counted(where.index)
+        rows = [("bytes now", found.used), ("bytes at most", found.peak), ("blocks now", found.blocks),
+                *([] if abbreviated else [("blocks allocated in all", found.made),
+                                          ("bytes of the device", where.table.total_memory(where.index))])]
+        return "\n".join([f"claygrad's memory on {where}", *(f"  {name:<24}{value:>20,}" for name, value in rows)])
+
+    def device_memory_used(device: Any = None) -> int:
+        free, total = mem_get_info(device)
+        return total - free
+
+    def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+        where = place(kind, device)
+        if not isinstance(fraction, float):
+            raise TypeError("Invalid type for fraction argument, must be `float`")
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+        where.table.limit_memory(fraction, _number(where))
+
+    def get_stream_from_external(data_ptr: int, device: Any = None) -> Any:
+        return _classes(kind)["ExternalStream"](data_ptr, device)
+
+    def set_sync_debug_mode(debug_mode: int | str) -> None:
+        table_of(kind)
+        if debug_mode not in (0, 1, 2, "default", "warn", "error"):
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+        if debug_mode not in (0, "default"):
+            raise not_there("set_sync_debug_mode")
+
+    def get_sync_debug_mode() -> int:
+        table_of(kind)
+        return 0
+
+    def is_tf32_supported() -> bool:
+        return kind == "cuda" and available(kind) and get_device_capability() >= (8, 0)
+
+    def not_there(name: str) -> NotImplementedError:
+        table = table_of(kind)                      # without a device: the refusal of that
+        return NotImplementedError(f"torch.{kind}.{name} is not there\n  claygrad's {kind} devices are those of "
+                                   f"{table.packages[0]}, through which it does not reach this: docs/devices.md says "
+                                   "what there is")
+
+    def refused(name: str) -> Callable[..., Any]:
+        def refuse(*args: Any, **kwargs: Any) -> Any:
+            raise not_there(name)
+        refuse.__name__ = refuse.__qualname__ = name
+        return refuse
+
+    def refused_class(name: str) -> type:
+        return type(name, (), {"__module__": f"claygrad.{kind}", "__init__": refused(name),
+                               "__doc__": "Refused when it is instantiated: claygrad's devices have no such thing."})
+
     def current_stream(device: Any = None) -> Any:
         return current(kind, device)
 
@@ -325,8 +413,17 @@ def surface(kind: str) -> dict[str, Any]:
     made: dict[str, Any] = {one.__name__: one for one in (
         is_available, device_count, is_initialized, init, current_device, set_device, get_device_name,
         get_device_properties, get_device_capability, synchronize, manual_seed, manual_seed_all, seed, seed_all,
-        initial_seed, get_rng_state, set_rng_state, get_rng_state_all, set_rng_state_all, empty_cache,
-        reset_peak_memory_stats, memory_stats, mem_get_info, current_stream, default_stream, set_stream, device_of)}
+        initial_seed, _generators, get_rng_state, set_rng_state, get_rng_state_all, set_rng_state_all, empty_cache,
+        reset_peak_memory_stats, memory_stats, memory_stats_as_nested_dict, memory_summary, device_memory_used,
+        mem_get_info, current_stream, default_stream, set_stream, device_of, set_per_process_memory_fraction,
+        get_stream_from_external, is_tf32_supported)}
+    made |= {name: refused(name) for name in _REFUSED}
+    made |= {name: refused_class(name) for name in _REFUSED_CLASSES[kind == "cuda"]}
+    if kind == "cuda":
+        made |= {name: refused(name) for name in _REFUSED_BY_CUDA}
+        made |= {"get_sync_debug_mode": get_sync_debug_mode, "set_sync_debug_mode": set_sync_debug_mode,
+                 "memory_cached": counted("used"), "max_memory_cached": counted("peak"),
+                 "reset_max_memory_cached": reset_peak_memory_stats}
     made |= {"memory_allocated": counted("used"), "max_memory_allocated": counted("peak"),
              "memory_reserved": counted("used"), "max_memory_reserved": counted("peak"),
              "reset_accumulated_memory_stats": reset_peak_memory_stats,

@@ -156,6 +156,14 @@ class Table:
     def default_stream(self, index: int) -> Any:
         return None
 
+    def external_stream(self, address: int, index: int) -> Any:
+        """A stream that something else made."""
+        raise NotImplementedError(f"streams of others are not there on {self.type}\n  use its current stream")
+
+    def limit_memory(self, fraction: float, index: int) -> None:
+        """Refuse to allocate more than this part of a device's memory."""
+        raise NotImplementedError(f"set_per_process_memory_fraction: memory of {self.type} has no limit of its own")
+
     def use_stream(self, raw: Any, index: int) -> None:
         """Make a stream the current one of its device."""
 

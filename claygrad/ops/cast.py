@@ -220,7 +220,25 @@ def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False, *,
             raise RuntimeError("Unimplemented backend SparseCsrCPU")
         kind = "sparse." if self.is_sparse else "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"{prefix()}.{kind}{self.dtype.legacy}Tensor"
-    return moved(self, _named_dtype(dtype), self.device, False, memory_format)
+    return moved(self, _named_dtype(dtype), _named_device(dtype, self.device), False, memory_format)
+
+
+_ACCELERATORS = ("cuda", "xpu", "privateuseone")
+
+
+def _library(name: str) -> str:
+    """The type of device in the full name of a class such as torch.cuda.FloatTensor; "" for the CPU, "?" for others."""
+    path = name.rpartition(".")[0]
+    kind = path.removeprefix("torch").removeprefix(prefix()).removeprefix(".")
+    return kind if path.startswith(("torch", prefix())) and kind in ("", *_ACCELERATORS) else "?"
+
+
+def _named_device(given: Any, now: Device) -> Device:
+    """Where a tensor of a class such as FloatTensor lies; a dtype says nothing of that."""
+    if isinstance(given, DType) or given is TensorType:
+        return now
+    kind = _library(given) if isinstance(given, str) else "cuda" if getattr(given, "is_cuda", False) else ""
+    return parse_device(kind) if kind else parse_device("cpu") if now.type in _ACCELERATORS else now
 
 
 def _named_dtype(given: Any) -> dtype:
@@ -231,8 +249,8 @@ def _named_dtype(given: Any) -> dtype:
         raise TypeError("dtype must be a type, str, or dtype object")
     found = default_dtype() if given is TensorType else getattr(given, "dtype", None)
     if isinstance(given, str):
-        library, _, name = given.rpartition(".")
-        if library in ("torch", prefix()) and name.endswith("Tensor"):
+        name = given.rpartition(".")[2]
+        if "." in given and _library(given) != "?" and name.endswith("Tensor"):
             found = _LEGACY.get(name.removesuffix("Tensor"))
     if not isinstance(found, DType):
         raise ValueError(f"invalid type: '{given if isinstance(given, str) else given.__name__}'")

@@ -146,16 +146,32 @@ class Stream:
 Stream.null = Stream(null=True)
 
 
+class ExternalStream(Stream):
+    def __init__(self, ptr: int, device_id: int = -1) -> None:
+        super().__init__(null=True)
+        self.ptr = ptr
+
+
+class Pool:
+    fraction = 1.0
+    free_all_blocks = staticmethod(_nothing)
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        assert fraction is not None
+        self.fraction = fraction
+
+
 _PROPERTIES = {"major": 9, "minor": 0, "multiProcessorCount": 1, "name": b"stand-in", "totalGlobalMem": 1 << 30}
 _RUNTIME = SimpleNamespace(getDeviceCount=lambda: 1, getDeviceProperties=lambda index: _PROPERTIES,
                            memGetInfo=lambda: (1 << 29, 1 << 30))
 
 
 class FakeCupy(Module):
+    pool = Pool()
     ndarray = ndarray
     RawModule = RawModule
     cuda = SimpleNamespace(
-        Device=Device, Stream=Stream, Event=Event, MemoryPointer=MemoryPointer, runtime=_RUNTIME,
+        Device=Device, Stream=Stream, ExternalStream=ExternalStream, Event=Event, MemoryPointer=MemoryPointer, runtime=_RUNTIME,
         get_current_stream=lambda device_id=-1: Stream.current or Stream.null,
         get_elapsed_time=lambda begin, end: float(end.number - begin.number),
         alloc=lambda nbytes: MemoryPointer(Memory(np.full(nbytes, 0xAA, np.uint8)), 0),
@@ -178,7 +194,7 @@ class FakeCupy(Module):
 
     @staticmethod
     def get_default_memory_pool() -> Any:
-        return SimpleNamespace(free_all_blocks=_nothing)
+        return FakeCupy.pool
 
 
 def errstate(**_: Any) -> Any:
