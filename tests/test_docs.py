@@ -16,7 +16,7 @@ DOCUMENTS = documents()
 WITH_MPI = ("docs/distributed.md", "docs/parallel-work.md")
 RUN = [document for document in DOCUMENTS if programs(document) and document not in WITH_MPI]
 # Other languages: what a program prints, commands, and files that are not Python's.
-LANGUAGES = {"python", "text", "sh", "dockerfile"}
+LANGUAGES = {"python", "text", "sh", "dockerfile", "cython", "cpp"}
 SCRIPT = ROOT / "tests" / "support" / "documents.py"
 
 

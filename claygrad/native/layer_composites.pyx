@@ -11,9 +11,36 @@ from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.layout cimport Layout, fresh
 from claygrad.core.data.scalar cimport cast_between
 from claygrad.core.dispatch.convert_half cimport wide_half
-from claygrad.core.dispatch.guard cimport floats_at, int_at, ints_at, layout_at, reals_at, recording, tuple_of, vector_or_none
+from claygrad.core.dispatch.guard cimport (Arg, for_axes, form_t, int_at, ints_at, is_none, layout_of, numel_is, recording,
+                                           tuple_of, vector_of)
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
-from claygrad.core.dispatch.registry cimport offer_composite_slots
+from claygrad.core.dispatch.registry cimport offer
+
+cdef struct MaxPool:
+    Arg input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+cdef struct AvgPool:
+    Arg input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+cdef struct AdaptivePool:
+    Arg input, output_size, return_indices
+cdef struct LayerNorm:
+    Arg input, normalized_shape, weight, bias, eps, cudnn_enable
+cdef struct RmsNorm:
+    Arg input, normalized_shape, weight, eps
+cdef struct GroupNorm:
+    Arg input, num_groups, weight, bias, eps, cudnn_enabled
+cdef struct BatchNorm:
+    Arg input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+cdef struct FunctionalBatchNorm:
+    Arg input, running_mean, running_var, weight, bias, training, momentum, eps
+cdef struct InstanceNorm:
+    Arg input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+cdef struct Conv:
+    Arg input, weight, bias, stride, padding, dilation, groups
+cdef struct ConvTranspose:
+    Arg input, weight, bias, stride, padding, output_padding, groups, dilation
+cdef struct Interpolate:
+    Arg input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
+
 
 cdef object _view(str name, object x, object dim):
     cdef PyObject* slots[2]
@@ -30,10 +57,6 @@ cdef inline object _lowered(object x):
     return _view("squeeze", x, -2)
 
 
-cdef inline bint _absent(object stride):
-    return stride is None or isinstance(stride, (tuple, list)) and len(stride) == 0
-
-
 # --- pooling ------------------------------------------------------------------------------------------------------------------
 cdef struct Window:
     int64_t kernel[3]
@@ -42,18 +65,14 @@ cdef struct Window:
     int64_t dilation[3]
 
 
-cdef bint _window(PyObject** slots, int dims, Window* w, bint dilated):
-    """The numbers of (input, kernel_size, stride, padding, [dilation], ...) for every axis."""
+cdef bint _window(int dims, Window* w, const Arg* kernel, const Arg* stride, const Arg* padding, const Arg* dilation) noexcept:
+    """The numbers for every axis; without a stride, that is the kernel's size, without a dilation 1."""
     cdef int i
-    if not ints_at(<object>slots[1], dims, w.kernel) or not ints_at(<object>slots[3], dims, w.padding):
-        return False
-    if not _absent(<object>slots[2]):
-        if not ints_at(<object>slots[2], dims, w.stride):
-            return False
-    else:
-        for i in range(dims):
-            w.stride[i] = w.kernel[i]
-    return ints_at(<object>slots[4] if dilated else 1, dims, w.dilation)
+    for i in range(dims):
+        w.dilation[i] = 1
+    return (for_axes(kernel, dims, w.kernel) and for_axes(padding, dims, w.padding)
+            and for_axes(kernel if is_none(stride) or stride.value == 0 else stride, dims, w.stride)
+            and (dilation == NULL or for_axes(dilation, dims, w.dilation)))
 
 
 cdef bint _line_fits(Layout x, Window* w) noexcept:
@@ -65,44 +84,41 @@ cdef bint _line_fits(Layout x, Window* w) noexcept:
     return x.shape[x.ndim - 2] > 0 and n > 0 and n + 2 * p - w.dilation[0] * (k - 1) - 1 >= 0
 
 
-cdef object _max_pool(Op op, PyObject** slots):
-    """(input, kernel_size, stride, padding, dilation, ceil_mode[, return_indices]); parts: without indices, with them"""
+cdef object _max_pool(Op op, MaxPool* a):
+    """parts: without indices, with them"""
     cdef int dims = <int>op.name[8] - 48
     cdef Window w
-    cdef Layout x = floats_at(slots[0])
-    cdef bint with_indices = len(op.name) > 10 or op.n_params == 7 and <object>slots[6] is True
-    cdef bint recorded = recording(slots[0])
-    if x is None or x.ndim != dims + 1 and x.ndim != dims + 2 or not _window(slots, dims, &w, True):
+    cdef Layout x = <Layout>a.input.layout
+    cdef bint with_indices = len(op.name) > 10 or op.n_params == 7 and a.return_indices.value
+    cdef bint recorded = recording(a.input.given)
+    cdef object input = <object>a.input.given, ceil = <object>a.ceil_mode.given
+    if x.ndim != dims + 1 and x.ndim != dims + 2 or not _window(dims, &w, &a.kernel_size, &a.stride, &a.padding, &a.dilation):
         return None
-    ceil = <object>slots[5]
     if dims == 1:
         if not _line_fits(x, &w):
             return None
-        if with_indices or requires(<Tensor>slots[0]):
+        if with_indices or requires(<Tensor>input):
             out = _run(op.parts[1 if with_indices or recorded else 0],
-                        [_lifted(<object>slots[0]), (1, w.kernel[0]), (1, w.stride[0]), (0, w.padding[0]), (1, w.dilation[0]), ceil])
+                       [_lifted(input), (1, w.kernel[0]), (1, w.stride[0]), (0, w.padding[0]), (1, w.dilation[0]), ceil])
             return (_lowered(out[0]), _lowered(out[1])) if with_indices else _lowered(out[0] if recorded else out)
     out = _run(op.parts[1 if with_indices or recorded else 0],
-                [<object>slots[0], tuple_of(dims, w.kernel), tuple_of(dims, w.stride), tuple_of(dims, w.padding),
-                 tuple_of(dims, w.dilation), ceil])
+               [input, tuple_of(dims, w.kernel), tuple_of(dims, w.stride), tuple_of(dims, w.padding), tuple_of(dims, w.dilation), ceil])
     return out[0] if recorded and not with_indices else out
 
 
-cdef object _avg_pool(Op op, PyObject** slots):
-    """(input, kernel_size, stride, padding, ceil_mode, count_include_pad[, divisor_override])"""
+cdef object _avg_pool(Op op, AvgPool* a):
     cdef int dims = <int>op.name[8] - 48
     cdef Window w
-    cdef Layout x = floats_at(slots[0])
-    if x is None or x.ndim != dims + 1 and x.ndim != dims + 2 or not _window(slots, dims, &w, False):
+    cdef Layout x = <Layout>a.input.layout
+    cdef object input = <object>a.input.given, ceil = <object>a.ceil_mode.given, counted = <object>a.count_include_pad.given
+    if x.ndim != dims + 1 and x.ndim != dims + 2 or not _window(dims, &w, &a.kernel_size, &a.stride, &a.padding, NULL):
         return None
-    ceil, counted = <object>slots[4], <object>slots[5]
     if dims == 1:
         if not _line_fits(x, &w):
             return None
-        return _lowered(_run(op.parts[0], [_lifted(<object>slots[0]), (1, w.kernel[0]), (1, w.stride[0]), (0, w.padding[0]),
-                                           ceil, counted, None]))
-    return _run(op.parts[0], [<object>slots[0], tuple_of(dims, w.kernel), tuple_of(dims, w.stride), tuple_of(dims, w.padding), ceil,
-                              counted, <object>slots[6] if op.n_params == 7 else None])
+        return _lowered(_run(op.parts[0], [_lifted(input), (1, w.kernel[0]), (1, w.stride[0]), (0, w.padding[0]), ceil, counted, None]))
+    return _run(op.parts[0], [input, tuple_of(dims, w.kernel), tuple_of(dims, w.stride), tuple_of(dims, w.padding), ceil, counted,
+                              <object>a.divisor_override.given])
 
 
 cdef bint _sizes(Layout x, object given, int dims, int64_t* size):
@@ -153,77 +169,62 @@ cdef object _shared_means(object input, int ndim, int dims, const int64_t* size,
     return _run(shares, [input, tuple_of(dims, size)])
 
 
-cdef object _adaptive_avg_pool(Op op, PyObject** slots):
-    """(input, output_size); parts: adaptive pooling, mean"""
+cdef object _adaptive_avg_pool(Op op, AdaptivePool* a):
+    """parts: adaptive pooling, mean"""
     cdef int dims = <int>op.name[17] - 48
     cdef int64_t size[3]
-    cdef Layout x = floats_at(slots[0])
-    if x is None or not _whole(x, dims) or not _sizes(x, <object>slots[1], dims, size):
+    cdef Layout x = <Layout>a.input.layout
+    if not _whole(x, dims) or not _sizes(x, <object>a.output_size.given, dims, size):
         return None
-    return _shared_means(<object>slots[0], x.ndim, dims, size, op.parts[0], op.parts[1])
+    return _shared_means(<object>a.input.given, x.ndim, dims, size, op.parts[0], op.parts[1])
 
 
-cdef object _adaptive_max_pool(Op op, PyObject** slots):
-    """(input, output_size[, return_indices])"""
+cdef object _adaptive_max_pool(Op op, AdaptivePool* a):
     cdef int dims = <int>op.name[17] - 48
     cdef int64_t size[3]
-    cdef bint with_indices = len(op.name) > 19 or op.n_params == 2 or <object>slots[2] is True
-    cdef Layout x = floats_at(slots[0])
-    if x is None or not _whole(x, dims) or not _sizes(x, <object>slots[1], dims, size):
+    cdef bint with_indices = len(op.name) > 19 or op.n_params == 2 or a.return_indices.value
+    cdef Layout x = <Layout>a.input.layout
+    if not _whole(x, dims) or not _sizes(x, <object>a.output_size.given, dims, size):
         return None
     if dims == 1:
-        out = _run(op.parts[0], [_lifted(<object>slots[0]), (1, size[0])])
+        out = _run(op.parts[0], [_lifted(<object>a.input.given), (1, size[0])])
         return (_lowered(out[0]), _lowered(out[1])) if with_indices else _lowered(out[0])
-    out = _run(op.parts[0], [<object>slots[0], tuple_of(dims, size)])
+    out = _run(op.parts[0], [<object>a.input.given, tuple_of(dims, size)])
     return out if with_indices else out[0]
 
 
 # --- normalisation --------------------------------------------------------------------------------------------------------------
-cdef object _layer_norm(Op op, PyObject** slots):
-    """(input, normalized_shape, weight, bias, eps[, cudnn_enable])"""
-    if floats_at(slots[0]) is None:
-        return None
-    return (<tuple>run(<Op>op.parts[0], slots))[0]
+cdef object _layer_norm(Op op, LayerNorm* a):
+    cdef PyObject* parts[5]
+    parts[0], parts[1], parts[2] = a.input.given, a.normalized_shape.given, a.weight.given
+    parts[3], parts[4] = a.bias.given, a.eps.given
+    return (<tuple>run(<Op>op.parts[0], parts))[0]
 
 
-cdef object _rms_norm(Op op, PyObject** slots):
-    """(input, normalized_shape, weight, eps)"""
-    cdef Layout x = reals_at(slots[0]), w
-    cdef int i, n
-    if x is None or not isinstance(<object>slots[1], (tuple, list)):
-        return None
-    given, eps = <object>slots[1], <object>slots[3]
-    n = len(given)
-    if n < 1 or n > x.ndim:
+cdef object _rms_norm(Op op, RmsNorm* a):
+    cdef Layout x = <Layout>a.input.layout, w = layout_of(&a.weight)
+    cdef int i, n = <int>a.normalized_shape.value
+    cdef object eps = <object>a.eps.given
+    if n < 1 or n > x.ndim or w is not None and w.ndim != n:
         return None
     for i in range(n):
-        if given[i] != x.shape[x.ndim - n + i]:
+        if a.normalized_shape.ints[i] != x.shape[x.ndim - n + i] or w is not None and w.shape[i] != x.shape[x.ndim - n + i]:
             return None
-    if <object>slots[2] is not None:
-        w = layout_at(slots[2])
-        if w is None or w.dtype is not x.dtype or w.ndim != n:
-            return None
-        for i in range(n):
-            if w.shape[i] != x.shape[x.ndim - n + i]:
-                return None
     if eps is None:
         eps = 2.220446049250313e-16 if x.dtype.code == F64 else 1.1920928955078125e-07
-    return (<tuple>_run(op.parts[0], [<object>slots[0], given, <object>slots[2], eps]))[0]
+    return (<tuple>_run(op.parts[0], [<object>a.input.given, <object>a.normalized_shape.given, <object>a.weight.given, eps]))[0]
 
 
-cdef object _group_norm(Op op, PyObject** slots):
-    """(input, num_groups, weight, bias, eps[, cudnn_enabled])"""
-    cdef Layout x = floats_at(slots[0])
-    cdef int64_t groups, positions
-    if x is None or x.ndim < 2 or x.numel == 0 or not int_at(<object>slots[1], &groups) or groups < 1 or x.shape[1] % groups:
+cdef object _group_norm(Op op, GroupNorm* a):
+    cdef Layout x = <Layout>a.input.layout
+    cdef int64_t groups = a.num_groups.value, positions
+    if groups < 1 or x.shape[1] % groups:
         return None
     positions = x.numel // (x.shape[0] * x.shape[1])
-    if x.shape[0] * x.shape[1] // groups * positions == 1:
+    if x.shape[0] * x.shape[1] // groups * positions == 1 or not numel_is(&a.weight, x.shape[1]) or not numel_is(&a.bias, x.shape[1]):
         return None
-    if not vector_or_none(slots[2], x, x.shape[1]) or not vector_or_none(slots[3], x, x.shape[1]):
-        return None
-    return (<tuple>_run(op.parts[0], [<object>slots[0], <object>slots[2], <object>slots[3], x.shape[0], x.shape[1], positions, groups,
-                                      <object>slots[4]]))[0]
+    return (<tuple>_run(op.parts[0], [<object>a.input.given, <object>a.weight.given, <object>a.bias.given, x.shape[0], x.shape[1],
+                                      positions, groups, <object>a.eps.given]))[0]
 
 
 cdef int _move_half(Tensor running, Layout new, double factor, double momentum) except -1:
@@ -252,53 +253,56 @@ cdef int _move(Tensor running, Layout new, double factor, double momentum) excep
     return 0
 
 
-cdef object _batch_norm(Op op, PyObject** slots):
-    """Both signatures of batch_norm: in nn.functional the running statistics come before weight and bias"""
-    cdef Layout x = reals_at(slots[0]), like, wide
-    cdef bint functional = op.n_params == 8 and op.params[1] == "running_mean"
-    cdef PyObject** weights = slots + (3 if functional else 1)
-    cdef PyObject** moments = slots + (1 if functional else 3)
+cdef bint _channels(const Arg* a, Layout like, int64_t n) noexcept:
+    """Whether it has a number for each channel in the dtype of `like`, or is None."""
+    return is_none(a) or (<Layout>a.layout).dtype is like.dtype and (<Layout>a.layout).numel == n
+
+
+cdef object _batch_norm(Op op, BatchNorm* a):
+    cdef Layout x = <Layout>a.input.layout, like = x, wide
+    cdef Arg* vectors = &a.weight
     cdef int64_t count, i
-    cdef double momentum, eps
+    cdef double momentum = a.momentum.real
     cdef tuple out
-    if x is None or x.ndim < 2 or x.numel == 0 or type(<object>slots[6]) is not float or type(<object>slots[7]) is not float:
-        return None
-    like = x
     if x.dtype.code == F16 or x.dtype.code == BF16:          # parameters of float32 beside it, or its own dtype for all
-        for i in range(2):
-            wide = floats_at(weights[i])
-            wide = floats_at(moments[i]) if wide is None else wide
+        for i in range(4):
+            wide = layout_of(vectors + i)
             like = wide if wide is not None and wide.dtype.code == F32 else like
-    momentum, eps = <object>slots[6], <object>slots[7]
-    training = <object>slots[5]
     count = x.numel // x.shape[1]
-    if eps <= 0 or count == 1:
+    if a.eps.real <= 0 or count == 1 or is_none(&a.momentum):
         return None
-    for i in range(2):
-        if not vector_or_none(weights[i], like, x.shape[1]) or not vector_or_none(moments[i], like, x.shape[1]):
+    for i in range(4):
+        if not _channels(vectors + i, like, x.shape[1]):
             return None
-    if (<object>moments[0] is None) != (<object>moments[1] is None) or training is not True and <object>moments[0] is None:
+    if is_none(&a.running_mean) != is_none(&a.running_var) or not a.training.value and is_none(&a.running_mean):
         return None
-    out = <tuple>_run(op.parts[0], [<object>slots[0], <object>weights[0], <object>weights[1], <object>moments[0],
-                                     <object>moments[1], training, <object>slots[7]])
-    if training is True and <object>moments[0] is not None:
-        _move(<Tensor>moments[0], (<Tensor>out[1]).layout, 1.0, momentum)
-        _move(<Tensor>moments[1], (<Tensor>out[3]).layout, <double>count / <double>(count - 1), momentum)
+    out = <tuple>_run(op.parts[0], [<object>a.input.given, <object>a.weight.given, <object>a.bias.given, <object>a.running_mean.given,
+                                    <object>a.running_var.given, <object>a.training.given, <object>a.eps.given])
+    if a.training.value and not is_none(&a.running_mean):
+        _move(<Tensor>a.running_mean.given, (<Tensor>out[1]).layout, 1.0, momentum)
+        _move(<Tensor>a.running_var.given, (<Tensor>out[3]).layout, <double>count / <double>(count - 1), momentum)
     return out[:3] if op.name == "native_batch_norm" else out[0]
 
 
-cdef Layout _repeated(PyObject* slot, Layout x, int64_t examples):
+cdef object _functional_batch_norm(Op op, FunctionalBatchNorm* a):
+    """In nn.functional the running statistics come before weight and bias."""
+    cdef BatchNorm b
+    b.input, b.weight, b.bias, b.running_mean, b.running_var = a.input, a.weight, a.bias, a.running_mean, a.running_var
+    b.training, b.momentum, b.eps = a.training, a.momentum, a.eps
+    return _batch_norm(op, &b)
+
+
+cdef Tensor _repeated(const Arg* a, int64_t examples):
     """A vector repeated n times; None for None."""
-    cdef Layout v, out
+    cdef Layout v = layout_of(a), out
     cdef int64_t n, i
-    if <object>slot is None:
+    if v is None:
         return None
-    v = (<Tensor>slot).layout
     n = examples * v.numel
     out = fresh(v.dtype, 1, &n)
     for i in range(examples):
         memcpy(out.data() + i * v.numel * v.dtype.itemsize, v.data(), v.numel * v.dtype.itemsize)
-    return out
+    return new_tensor(out)
 
 
 cdef int _move_by_mean(Tensor running, Layout new, int64_t examples, double factor, double momentum) except -1:
@@ -318,44 +322,33 @@ cdef int _move_by_mean(Tensor running, Layout new, int64_t examples, double fact
     return 0
 
 
-cdef inline object _tensor(Layout v):
-    return None if v is None else new_tensor(v)
-
-
-cdef object _instance_norm(Op op, PyObject** slots):
-    """(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps), if nothing is recorded; parts: batch norm
-    of the input as one example with N * C channels"""
-    cdef Layout x = floats_at(slots[0])
+cdef object _instance_norm(Op op, InstanceNorm* a):
+    """If nothing is recorded. parts: batch norm of the input as one example with N * C channels"""
+    cdef Layout x = <Layout>a.input.layout
+    cdef Arg* vectors = &a.running_mean
     cdef int64_t shape[16]
-    cdef int64_t positions, i
-    cdef double momentum
+    cdef int64_t positions = x.numel // (x.shape[0] * x.shape[1]), i
     cdef tuple result
     cdef PyObject* view[3]
-    if x is None or not 3 <= x.ndim <= 16 or x.numel == 0 or <object>slots[5] is not True:
+    if a.eps.real <= 0 or positions == 1 or is_none(&a.running_mean) != is_none(&a.running_var):
         return None
-    if type(<object>slots[6]) is not float or type(<object>slots[7]) is not float or <object>slots[7] <= 0:
+    if recording(a.input.given) or recording(a.weight.given) or recording(a.bias.given):
         return None
-    for i in (0, 3, 4):
-        if recording(slots[i]):
+    for i in range(4):
+        if not vector_of(vectors + i, x.shape[1]):
             return None
-    for i in range(1, 5):
-        if not vector_or_none(slots[i], x, x.shape[1]):
-            return None
-    positions = x.numel // (x.shape[0] * x.shape[1])
-    if positions == 1 or (<object>slots[1] is None) != (<object>slots[2] is None):
-        return None
-    momentum = <object>slots[6]
     shape[0], shape[1] = 1, x.shape[0] * x.shape[1]
     for i in range(2, x.ndim):
         shape[i] = x.shape[i]
     size = tuple_of(x.ndim, shape)
-    view[0], view[1], view[2] = slots[0], <PyObject*>size, <PyObject*>None
+    view[0], view[1], view[2] = a.input.given, <PyObject*>size, <PyObject*>None
     flat = call_view(find_op("view"), view)
-    result = <tuple>_run(op.parts[0], [flat, _tensor(_repeated(slots[3], x, x.shape[0])), _tensor(_repeated(slots[4], x, x.shape[0])),
-                                       None, None, True, <object>slots[7]])
-    if <object>slots[1] is not None:
-        _move_by_mean(<Tensor>slots[1], (<Tensor>result[1]).layout, x.shape[0], 1.0, momentum)
-        _move_by_mean(<Tensor>slots[2], (<Tensor>result[3]).layout, x.shape[0], <double>positions / <double>(positions - 1), momentum)
+    result = <tuple>_run(op.parts[0], [flat, _repeated(&a.weight, x.shape[0]), _repeated(&a.bias, x.shape[0]), None, None, True,
+                                       <object>a.eps.given])
+    if not is_none(&a.running_mean):
+        _move_by_mean(<Tensor>a.running_mean.given, (<Tensor>result[1]).layout, x.shape[0], 1.0, a.momentum.real)
+        _move_by_mean(<Tensor>a.running_var.given, (<Tensor>result[3]).layout, x.shape[0], <double>positions / <double>(positions - 1),
+                      a.momentum.real)
     out = result[0]
     size = x.shape_tuple()
     view[0], view[1] = <PyObject*>out, <PyObject*>size
@@ -370,9 +363,7 @@ cdef object _each(object value, int dims):
 
 cdef object _padded_same(Layout weight, object stride, object dilation, int dims):
     """padding='same' as a number, if it is equal on both sides; or None."""
-    cdef int64_t steps[3]
-    cdef int64_t gaps[3]
-    cdef int64_t pads[3]
+    cdef int64_t[3] steps, gaps, pads
     cdef int i
     if weight.ndim != dims + 2 or not ints_at(stride, dims, steps) or not ints_at(dilation, dims, gaps):
         return None
@@ -383,49 +374,48 @@ cdef object _padded_same(Layout weight, object stride, object dilation, int dims
     return tuple_of(dims, pads)
 
 
-cdef object _conv(Op op, PyObject** slots):
-    """(input, weight, bias, stride, padding, dilation, groups) of examples"""
+cdef object _conv(Op op, Conv* a):
+    """Of examples."""
     cdef int dims = <int>op.name[4] - 48
     cdef int64_t pads[3]
-    cdef Layout x = (<Tensor>slots[0]).layout
-    padding = <object>slots[4]
-    if x.ndim != dims + 2:
+    cdef object padding = <object>a.padding.given
+    if (<Layout>a.input.layout).ndim != dims + 2:
         return None
     if isinstance(padding, str):
         if padding == "valid":
             padding = 0
         elif padding == "same":
-            padding = _padded_same((<Tensor>slots[1]).layout, <object>slots[3], <object>slots[5], dims)
+            padding = _padded_same(<Layout>a.weight.layout, <object>a.stride.given, <object>a.dilation.given, dims)
         else:
             return None
     if padding is None or not ints_at(padding, dims, pads):
         return None
-    return _run(op.parts[0], [<object>slots[0], <object>slots[1], <object>slots[2], _each(<object>slots[3], dims), _each(padding, dims),
-                              _each(<object>slots[5], dims), False, 0, <object>slots[6]])
+    return _run(op.parts[0], [<object>a.input.given, <object>a.weight.given, <object>a.bias.given, _each(<object>a.stride.given, dims),
+                              _each(padding, dims), _each(<object>a.dilation.given, dims), False, 0, <object>a.groups.given])
 
 
-cdef object _conv_transpose(Op op, PyObject** slots):
-    """(input, weight, bias, stride, padding, output_padding, groups, dilation) of examples"""
+cdef object _conv_transpose(Op op, ConvTranspose* a):
+    """Of examples."""
     cdef int dims = <int>op.name[14] - 48
-    cdef Layout x = (<Tensor>slots[0]).layout
-    if x.ndim != dims + 2:
+    if (<Layout>a.input.layout).ndim != dims + 2:
         return None
-    return _run(op.parts[0], [<object>slots[0], <object>slots[1], <object>slots[2], _each(<object>slots[3], dims),
-                              _each(<object>slots[4], dims), _each(<object>slots[7], dims), True, _each(<object>slots[5], dims),
-                              <object>slots[6]])
+    return _run(op.parts[0], [<object>a.input.given, <object>a.weight.given, <object>a.bias.given, _each(<object>a.stride.given, dims),
+                              _each(<object>a.padding.given, dims), _each(<object>a.dilation.given, dims), True,
+                              _each(<object>a.output_padding.given, dims), <object>a.groups.given])
 
 
 # --- interpolate ---------------------------------------------------------------------------------------------------------------------
 cdef dict _AXES = {"nearest": 0, "nearest-exact": 0, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": 0}
 
-cdef object _interpolate(Op op, PyObject** slots):
-    """(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias); parts: by weights; two for mode 'area'"""
-    cdef Layout x = floats_at(slots[0])
+cdef object _interpolate(Op op, Interpolate* a):
+    """parts: by weights; two for mode 'area'"""
+    cdef Layout x = <Layout>a.input.layout
     cdef int64_t areas[3]
     cdef int dims, axes
     cdef list sizes, scales = None
-    size, scale, mode, align = <object>slots[1], <object>slots[2], <object>slots[3], <object>slots[4]
-    if x is None or <object>slots[6] is not False or (size is None) == (scale is None) or mode not in _AXES:
+    cdef object size = <object>a.size.given, scale = <object>a.scale_factor.given, mode = <object>a.mode.given
+    cdef object align = <object>a.align_corners.given, recompute = <object>a.recompute_scale_factor.given
+    if (size is None) == (scale is None) or mode not in _AXES:
         return None
     dims, axes = x.ndim - 2, _AXES[mode]
     if not 1 <= dims <= 3 or axes and axes != dims or not axes and align is not None:
@@ -436,7 +426,7 @@ cdef object _interpolate(Op op, PyObject** slots):
     elif len(given) != dims:
         return None
     if size is not None:
-        if <object>slots[5]:
+        if recompute:
             return None
         for n in given:
             if type(n) is not int:
@@ -447,24 +437,31 @@ cdef object _interpolate(Op op, PyObject** slots):
             if type(n) is not float and type(n) is not int:
                 return None
         sizes = [int(x.shape[2 + i] * given[i]) for i in range(dims)]
-        if not <object>slots[5]:
+        if not recompute:
             scales = list(given)
     if mode == "area":
         if not _whole(x, dims) or not _sizes(x, sizes, dims, areas):
             return None
-        return _shared_means(<object>slots[0], x.ndim, dims, areas, op.parts[1], op.parts[2])
-    return _run(op.parts[0], [<object>slots[0], sizes, mode, bool(align), False, scales])
+        return _shared_means(<object>a.input.given, x.ndim, dims, areas, op.parts[1], op.parts[2])
+    return _run(op.parts[0], [<object>a.input.given, sizes, mode, bool(align), False, scales])
 
 
-offer_composite_slots("max_pool", _max_pool)
-offer_composite_slots("avg_pool", _avg_pool)
-offer_composite_slots("adaptive_avg_pool", _adaptive_avg_pool)
-offer_composite_slots("adaptive_max_pool", _adaptive_max_pool)
-offer_composite_slots("layer_norm", _layer_norm)
-offer_composite_slots("rms_norm", _rms_norm)
-offer_composite_slots("group_norm", _group_norm)
-offer_composite_slots("batch_norm", _batch_norm)
-offer_composite_slots("instance_norm", _instance_norm)
-offer_composite_slots("conv", _conv)
-offer_composite_slots("conv_transpose", _conv_transpose)
-offer_composite_slots("interpolate", _interpolate)
+cdef str _VECTORS = "weight bias running_mean running_var: float half 1d optional"
+
+offer("max_pool", <form_t>_max_pool, "input: float", True)
+offer("avg_pool", <form_t>_avg_pool, "input: float, divisor_override?: raw", True)
+offer("adaptive_avg_pool", <form_t>_adaptive_avg_pool, "input: float", True)
+offer("adaptive_max_pool", <form_t>_adaptive_max_pool, "input: float", True)
+offer("layer_norm", <form_t>_layer_norm, "input: float, normalized_shape weight bias eps: raw", True)
+offer("rms_norm", <form_t>_rms_norm, "input: float half, normalized_shape: sizes, weight: same optional", True)
+offer("group_norm", <form_t>_group_norm, "input: float nonempty 2d+, weight bias: same 1d optional", True)
+offer("batch_norm", <form_t>_batch_norm, "input: float half nonempty 2d+, training: bool, momentum eps: float, " + _VECTORS, True)
+offer("functional_batch_norm", <form_t>_functional_batch_norm,
+      "input: float half nonempty 2d+, training: bool, momentum eps: float, " + _VECTORS, True)
+offer("instance_norm", <form_t>_instance_norm,
+      "input: float nonempty 3-16d, weight bias running_mean running_var: same 1d optional, use_input_stats: true", True)
+offer("conv", <form_t>_conv, "input weight: any strided, bias stride padding dilation groups: raw", True)
+offer("conv_transpose", <form_t>_conv_transpose,
+      "input weight: any strided, bias stride padding output_padding groups dilation: raw", True)
+offer("interpolate", <form_t>_interpolate,
+      "input: float, size scale_factor mode align_corners recompute_scale_factor: raw, antialias: false", True)

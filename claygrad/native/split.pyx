@@ -4,15 +4,36 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op, find_op
 from claygrad.core.data.dtype cimport I64
-from claygrad.core.data.layout cimport Layout, same_shape
+from claygrad.core.data.layout cimport Layout, axis_in, same_shape
 from claygrad.native.view cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
 from claygrad.core.dispatch.call cimport call_view
-from claygrad.core.dispatch.registry cimport offer_composite_slots
+from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
+from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
     bint comparable(int dtype) noexcept
     bint equal_elements(int dtype, const void* x, const void* y, int64_t n) noexcept
+
+
+cdef struct Chunk:
+    Arg input, chunks, dim
+cdef struct Split:
+    Arg tensor, split_size_or_sections, dim
+cdef struct SplitMethod:
+    Arg input, split_size, dim
+cdef struct Narrow:
+    Arg input, dim, start, length
+cdef struct Unflatten:
+    Arg input, dim, sizes
+cdef struct Flatten:
+    Arg input, start_dim, end_dim
+cdef struct TakeAlong:
+    Arg input, indices, dim
+cdef struct TensorSplit:
+    Arg input, indices_or_sections, dim, indices, sections, tensor_indices_or_sections
+cdef struct FixedSplit:
+    Arg input, indices_or_sections, indices, sections
 
 
 cdef inline object _viewed(str name, object input, object a, object b, object c, object d):
@@ -29,41 +50,51 @@ cdef inline bint _count(object x, int64_t* into):
     return True
 
 
-cdef object _chunk(Op op, PyObject** slots):
-    """chunk(input, chunks, dim)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[2], v.ndim)
-    cdef int64_t chunks = 0
-    if d < 0 or v.shape[d] == 0 or not _count(<object>slots[1], &chunks):
-        return None
-    return _viewed("split_evenly", <object>slots[0], (v.shape[d] + chunks - 1) // chunks, d, None, None)
+cdef object _pieces(const Arg* input, int64_t size, int64_t dim):
+    """Of `size` entries each, but for the last."""
+    cdef Layout v = <Layout>input.layout
+    cdef int d = axis_in(dim, v.ndim)
+    return None if d < 0 or v.shape[d] == 0 or size < 1 else _viewed("split_evenly", <object>input.given, size, d, None, None)
 
 
-cdef object _split(Op op, PyObject** slots):
-    """split(tensor, split_size_or_sections, dim)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[2], v.ndim)
-    cdef int64_t size = 0
-    if d < 0 or v.shape[d] == 0 or not _count(<object>slots[1], &size):
-        return None
-    return _viewed("split_evenly", <object>slots[0], size, d, None, None)
+cdef object _chunk(Op op, Chunk* a):
+    cdef Layout v = <Layout>a.input.layout
+    cdef int d = axis_in(a.dim.value, v.ndim)
+    return None if d < 0 or a.chunks.value < 1 else _pieces(&a.input, (v.shape[d] + a.chunks.value - 1) // a.chunks.value, d)
 
 
-cdef object _narrow(Op op, PyObject** slots):
-    """narrow(input, dim, start, length)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[1], v.ndim)
-    cdef int64_t start, length, n
-    if d < 0 or type(<object>slots[2]) is not int or type(<object>slots[3]) is not int:
+cdef object _split(Op op, Split* a):
+    return _pieces(&a.tensor, a.split_size_or_sections.value, a.dim.value)
+
+
+cdef object _split_method(Op op, SplitMethod* a):
+    return _pieces(&a.input, a.split_size.value, a.dim.value)
+
+
+cdef object _copied(object pieces):
+    cdef Op copy = find_op("named_copy")
+    return None if pieces is None else tuple([copy(x, "UnsafeSplitBackward0") for x in <tuple>pieces])
+
+
+cdef object _unsafe_chunk(Op op, Chunk* a):
+    return _copied(_chunk(op, a))
+
+
+cdef object _unsafe_split(Op op, SplitMethod* a):
+    return _copied(_split_method(op, a))
+
+
+cdef object _narrow(Op op, Narrow* a):
+    cdef Layout v = <Layout>a.input.layout
+    cdef int d = axis_in(a.dim.value, v.ndim)
+    cdef int64_t start = a.start.value, n
+    if d < 0:
         return None
     n = v.shape[d]
-    if not -n <= <object>slots[2] <= n or not 0 <= <object>slots[3] <= n:
+    if not -n <= start <= n or not 0 <= a.length.value <= n:
         return None
-    start, length = <object>slots[2], <object>slots[3]
     start = start + n if start < 0 else start
-    if start + length > n:
-        return None
-    return _viewed("narrow_view", <object>slots[0], d, start, length, None)
+    return None if start + a.length.value > n else _viewed("narrow_view", <object>a.input.given, d, start, <object>a.length.given, None)
 
 
 cdef object _movedim(Op op, PyObject** slots):
@@ -98,12 +129,11 @@ cdef object _movedim(Op op, PyObject** slots):
     return _viewed("permute", <object>slots[0], tuple(dims), None, None, None)
 
 
-cdef object _unflatten(Op op, PyObject** slots):
-    """unflatten(input, dim, sizes)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef object _unflatten(Op op, Unflatten* a):
+    cdef Layout v = <Layout>a.input.layout
     cdef int64_t sizes[64]
     cdef int64_t known = 1
-    cdef int i, hole = -1, d = axis_of(<object>slots[1], v.ndim), n = sizes_of(<object>slots[2], sizes)
+    cdef int i, hole = -1, d = axis_in(a.dim.value, v.ndim), n = sizes_of(<object>a.sizes.given, sizes)
     if d < 0 or n < 1 or v.numel == 0 or v.ndim + n > 32:
         return None
     for i in range(n):
@@ -126,7 +156,7 @@ cdef object _unflatten(Op op, PyObject** slots):
             shape += [sizes[k] for k in range(n)]
         else:
             shape.append(v.shape[i])
-    return _viewed("view", <object>slots[0], tuple(shape), None, None, None)
+    return _viewed("view", <object>a.input.given, tuple(shape), None, None, None)
 
 
 cdef object _swap(Op op, PyObject** slots):
@@ -153,22 +183,22 @@ cdef object _reshape(Op op, PyObject** slots):
     return _viewed("view", <object>slots[0], (shape,) if type(shape) is int else shape, None, None, None)
 
 
-cdef object _flatten(Op op, PyObject** slots):
-    """flatten(input, start_dim, end_dim) of contiguous memory"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef object _flatten(Op op, Flatten* a):
+    """Of contiguous memory."""
+    cdef Layout v = <Layout>a.input.layout
     cdef int64_t n = 1
-    cdef int i, start = axis_of(<object>slots[1], v.ndim), end = axis_of(<object>slots[2], v.ndim)
-    if start < 0 or end < start or not v.contiguous:
+    cdef int i, start = axis_in(a.start_dim.value, v.ndim), end = axis_in(a.end_dim.value, v.ndim)
+    if start < 0 or end < start:
         return None
     if start == end:
-        return <object>slots[0]
+        return <object>a.input.given
     shape = []
     for i in range(v.ndim):
         n = v.shape[i] if i < start or i > end else n * v.shape[i]
         if i < start or i >= end:
             shape.append(n)
             n = 1
-    return _viewed("view", <object>slots[0], tuple(shape), None, None, None)
+    return _viewed("view", <object>a.input.given, tuple(shape), None, None, None)
 
 
 cdef object _hstack(Op op, PyObject** slots):
@@ -182,14 +212,12 @@ cdef object _hstack(Op op, PyObject** slots):
     return find_op("cat")(tensors, 0 if (<Tensor>tensors[0]).layout.ndim == 1 else 1)
 
 
-cdef object _take_along(Op op, PyObject** slots):
-    """take_along_dim(input, indices, dim) where nothing is broadcast, or counted from the end"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, index = (<Tensor><object>slots[1]).layout
-    cdef int i, d = axis_of(<object>slots[2], x.ndim)
+cdef object _take_along(Op op, TakeAlong* a):
+    """Where nothing is broadcast, or counted from the end."""
+    cdef Layout x = <Layout>a.input.layout, index = <Layout>a.indices.layout
+    cdef int i, d = -1 if is_none(&a.dim) else axis_in(a.dim.value, x.ndim)
     cdef int64_t k
-    if d < 0 or index.dtype.code != I64 or index.ndim != x.ndim or not index.contiguous:
-        return None
-    if requires(<Tensor><object>slots[0]):               # the expand has a node of its own
+    if d < 0 or index.ndim != x.ndim or requires(<Tensor>a.input.given):               # the expand has a node of its own
         return None
     for i in range(x.ndim):
         if i != d and x.shape[i] != index.shape[i]:
@@ -197,7 +225,7 @@ cdef object _take_along(Op op, PyObject** slots):
     for k in range(index.numel):
         if (<int64_t*>index.data())[k] < 0:
             return None
-    return find_op("gather")(<object>slots[0], d, <object>slots[1])
+    return find_op("gather")(<object>a.input.given, d, <object>a.indices.given)
 
 
 cdef object _equal(Op op, PyObject** slots):
@@ -213,13 +241,6 @@ cdef object _equal(Op op, PyObject** slots):
     with nogil:
         found = equal_elements(x.dtype.code, x.data(), y.data(), x.numel)
     return found
-
-
-cdef object _unsafe_pieces(Op op, PyObject** slots):
-    """unsafe_chunk(input, chunks, dim) and unsafe_split(input, split_size, dim)"""
-    cdef object pieces = _chunk(op, slots) if op.name == "unsafe_chunk" else _split(op, slots)
-    cdef Op copy = find_op("named_copy")
-    return None if pieces is None else tuple([copy(x, "UnsafeSplitBackward0") for x in <tuple>pieces])
 
 
 # --- tensor_split ---------------------------------------------------------------------------------------
@@ -253,39 +274,34 @@ cdef object _cut(object input, object where, int d, bint even):
     return tuple(out)
 
 
-cdef object _tensor_split(Op op, PyObject** slots):
-    """tensor_split(input, indices_or_sections, dim, *, ...)"""
-    cdef int i, d = axis_of(<object>slots[2], (<Tensor><object>slots[0]).layout.ndim)
-    for i in range(3, op.n_params):
-        if <object>slots[i] is not None:
-            return None
-    return None if d < 0 else _cut(<object>slots[0], <object>slots[1], d, False)
+cdef object _tensor_split(Op op, TensorSplit* a):
+    cdef int d = axis_in(a.dim.value, (<Layout>a.input.layout).ndim)
+    return None if d < 0 else _cut(<object>a.input.given, <object>a.indices_or_sections.given, d, False)
 
 
-cdef object _fixed_split(Op op, PyObject** slots):
-    """hsplit, vsplit and dsplit(input, indices_or_sections, *, ...)"""
-    cdef int i, ndim = (<Tensor><object>slots[0]).layout.ndim
+cdef object _fixed_split(Op op, FixedSplit* a):
+    cdef int ndim = (<Layout>a.input.layout).ndim
     cdef int which = 1 if op.name == "hsplit" else 0 if op.name == "vsplit" else 2
     cdef int smallest = 1 if which == 1 else 2 if which == 0 else 3
-    for i in range(2, op.n_params):
-        if <object>slots[i] is not None:
-            return None
-    return None if ndim < smallest else _cut(<object>slots[0], <object>slots[1], 0 if ndim == 1 else which, True)
+    return None if ndim < smallest else _cut(<object>a.input.given, <object>a.indices_or_sections.given, 0 if ndim == 1 else which, True)
 
 
-offer_composite_slots("chunk", _chunk)
-offer_composite_slots("split", _split)
-offer_composite_slots("narrow", _narrow)
+offer("chunk", <form_t>_chunk, "input: any strided", True)
+offer("unsafe_chunk", <form_t>_unsafe_chunk, "input: any strided", True)
+offer("split", <form_t>_split, "tensor: any strided, split_size_or_sections: int", True)
+offer("split_method", <form_t>_split_method, "input: any strided, split_size: int", True)
+offer("unsafe_split", <form_t>_unsafe_split, "input: any strided", True)
+offer("narrow", <form_t>_narrow, "input: any strided, start: int", True)
+offer("unflatten", <form_t>_unflatten, "input: any strided, sizes: raw", True)
+offer("tensor_split", <form_t>_tensor_split,
+      "input: any strided, indices_or_sections: raw, indices sections tensor_indices_or_sections: none", True)
+offer("fixed_split", <form_t>_fixed_split, "input: any strided, indices_or_sections: raw, indices sections: none", True)
+offer("flatten", <form_t>_flatten, "input: any", True)
+offer("take_along", <form_t>_take_along, "input: any strided, indices: int64", True)
 offer_composite_slots("movedim", _movedim)
-offer_composite_slots("unflatten", _unflatten)
+offer_composite_slots("reshape", _reshape)
+offer_composite_slots("equal", _equal)
 offer_composite_slots("swap", _swap)
 offer_composite_slots("contiguous", _contiguous)
 offer_composite_slots("cpu", _cpu)
-offer_composite_slots("tensor_split", _tensor_split)
-offer_composite_slots("fixed_split", _fixed_split)
-offer_composite_slots("reshape", _reshape)
-offer_composite_slots("flatten", _flatten)
 offer_composite_slots("hstack", _hstack)
-offer_composite_slots("take_along", _take_along)
-offer_composite_slots("equal", _equal)
-offer_composite_slots("unsafe_pieces", _unsafe_pieces)

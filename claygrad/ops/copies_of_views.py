@@ -165,7 +165,7 @@ def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return _copies(input.unbind(dim), "UnbindBackward0_copy")
 
 
-@composite(native="unsafe_pieces", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1)],
+@composite(native="unsafe_chunk", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 6), 4, 1)],
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0")])
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     "`chunk` into pieces with memory of their own, which may be written to."
@@ -173,7 +173,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _copies(chunk(input, chunks, dim), "UnsafeSplitWithSizesBackward0" if empty else "UnsafeSplitBackward0")
 
 
-@composite(native="unsafe_pieces", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 3), 2, 1)])
+@composite(native="unsafe_split", samples=lambda t: [t.args(t(5, 3), 2), t.args(t(5, 3), 2, 1)])
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     "`split` into pieces with memory of their own, which may be written to."
     return _copies(split(input, split_size, dim), "UnsafeSplitBackward0")

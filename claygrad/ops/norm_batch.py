@@ -178,6 +178,7 @@ def result(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest) -> 
 
 
 native_form = {"native": "batch_norm", "parts": (per_channel,)}
+functional_form = {**native_form, "native": "functional_batch_norm"}      # whose arguments are in another order
 
 
 def statistics(t) -> tuple:
@@ -216,7 +217,7 @@ def check_batch_size(size: object) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
-@composite(name="batch_norm", namespace="nn.functional", method=False, **native_form,
+@composite(name="batch_norm", namespace="nn.functional", method=False, **functional_form,
            samples=lambda t: [t.args(t(4, 3), None, None, t(3), t(3), True),
                               t.args(t(4, 3, 2, 2), None, None, t(3), None, True),
                               t.args(t(4, 3, 2), *statistics(t), t(3), t(3)), t.args(t(4, 3), *statistics(t))],

@@ -112,7 +112,7 @@ def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0) -> tuple
     return _split(tensor, split_size_or_sections, dim)
 
 
-@composite(native="split", name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
+@composite(native="split_method", name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
 def split_method(input: Tensor, split_size: object, dim: int = 0) -> tuple[Tensor, ...]:
     "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
     return _split(input, split_size, dim)

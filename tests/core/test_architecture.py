@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -36,3 +37,18 @@ def test_the_picture_is_drawn_from_its_source():
     labels = re.findall(r'label="([\w/]+)', source)
     assert labels
     assert [label for label in labels if label not in drawn] == []
+
+
+def test_the_table_of_lines_is_true():
+    """Within a twentieth of each row, or 40 lines: `python tools/lines.py` writes it again."""
+    spec = importlib.util.spec_from_file_location("lines", ROOT / "tools" / "lines.py")
+    assert spec is not None
+    assert spec.loader is not None
+    lines = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lines)
+    _, _, rest = PAGE.partition(lines.BEGIN)
+    found = re.findall(r"^\| \| ([\d,]+) \| (.+) \|$", rest.partition(lines.END)[0], re.MULTILINE)
+    written = {purpose: int(n.replace(",", "")) for n, purpose in found}
+    counted = {purpose: n for (_, purpose), n in lines.counted().items()}
+    assert list(written) == list(counted)
+    assert {purpose: (written[purpose], n) for purpose, n in counted.items() if abs(written[purpose] - n) > max(n // 20, 40)} == {}

@@ -32,7 +32,8 @@
 # On a call it takes some 45 instructions, 35 for each tensor, 25 for an int and 18 for what is left at its default. Forms that run in
 # 1,000 to 2,500 instructions would be more than 3 % slower: elementwise.pyx, elementwise_strided.pyx, elementwise_params.pyx, reduce.pyx,
 # matmul.pyx, view.pyx, and clone, copy_ and fill_ in assign.pyx check by hand, in the order that is cheapest for them. So do composites
-# that pass their arguments on to a guarded operation or to a view (composites.pyx, layer_composites.pyx, split.pyx, factory_like.pyx).
+# that pass their arguments on to a guarded operation or to a view and do little else (composites.pyx, factory_like.pyx, elementwise
+# losses, and movedim, reshape, equal and the like in split.pyx: 4 to 8 % more if they were guarded).
 # All these are offered by `offer_slots` and its like, and read the slots of the call; tests/core/test_guard.py counts what is left of
 # that. Factories (factory.pyx, random.pyx), getitem.pyx, einsum.pyx, optim.pyx and clip_grad.pyx are called with other arguments than an
 # operation's slots.
@@ -40,7 +41,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.dtype cimport BF16, F16, F32, F64
+from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.op cimport Op
 from claygrad.core.graph.modes cimport modes
@@ -105,25 +106,13 @@ cdef inline bint for_axes(const Arg* a, int n, int64_t* into) noexcept:
 
 
 # --- for forms that are not guarded --------------------------------------------------------------------------------------------
-cdef inline Layout layout_at(PyObject* slot):
-    """The layout of a contiguous tensor, or None."""
+cdef inline Layout floats_at(PyObject* slot):
+    """The layout of a contiguous tensor of float32 or float64, or None."""
     cdef Layout v
     if not isinstance(<object>slot, Tensor):
         return None
     v = (<Tensor>slot).layout
-    return v if v.contiguous else None
-
-
-cdef inline Layout floats_at(PyObject* slot):
-    """The same for float32 or float64."""
-    cdef Layout v = layout_at(slot)
-    return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64) else None
-
-
-cdef inline Layout reals_at(PyObject* slot):
-    """The same for float32, float64, float16 or bfloat16."""
-    cdef Layout v = layout_at(slot)
-    return v if v is not None and (v.dtype.code == F32 or v.dtype.code == F64 or v.dtype.code == F16 or v.dtype.code == BF16) else None
+    return v if v.contiguous and (v.dtype.code == F32 or v.dtype.code == F64) else None
 
 
 cdef inline bint int_at(object value, int64_t* into):
@@ -169,12 +158,3 @@ cdef inline bint recording(PyObject* slot):
     """Whether operations on this tensor are recorded."""
     return (not modes().no_grad and not modes().inference and isinstance(<object>slot, Tensor)
             and requires(<Tensor>slot))
-
-
-cdef inline bint vector_or_none(PyObject* slot, Layout x, int64_t n):
-    """Whether it is None or a vector of n elements in the dtype of x."""
-    cdef Layout v
-    if <object>slot is None:
-        return True
-    v = layout_at(slot)
-    return v is not None and v.dtype is x.dtype and v.ndim == 1 and v.numel == n

@@ -89,18 +89,9 @@ def is_export(array):
     return isinstance(array, Export)
 
 
-def exports_of(Storage s):
-    return s.exports
-
-
 def export_place(Storage s):
     """(code, instruction) of the line that last exported the memory, such as by numpy(); None if unknown."""
     return None if s.export_where is None or s.export_where[0] is None else s.export_where
-
-
-def copies_of(Storage s):
-    """The copies that were made for saved values before a write."""
-    return [] if s.past is None else [entry[0] for entry in s.past.values()]
 
 
 cdef object _place(Node node):
@@ -165,11 +156,6 @@ def saved_in(Node node):
         elif isinstance(value, (Storage, cnp.ndarray)):
             out.append((value, _place(node), False))
     return out
-
-
-def was_freed(Node node):
-    """Whether a backward pass freed what the node saved; False of one that saved nothing."""
-    return node.freed
 
 
 def saves(Node node):
