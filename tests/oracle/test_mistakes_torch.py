@@ -12,14 +12,16 @@ from tests.errors.running import MISTAKES, run
 
 SILENT_IN_PYTORCH = {"saved memory changed through NumPy"}
 
-# PyTorch counts the signatures of most of these, of which claygrad has one; Python writes the name of a shape's class; and the
-# text about files says what PyTorch did in another version.
+# PyTorch counts the signatures of most of these, of which claygrad has one, and names keywords in the order of a hash table; Python
+# writes the name of a shape's class, and has two wordings for what it cannot pickle; PyTorch's vmap words the error of the operation
+# that its rule computes; and the text about files says what PyTorch did in another version.
 OTHER_TEXT = {"an unknown keyword", "a size as a list of floats", "a tensor where a number belongs", "full without a value",
               "max of two arguments and a dimension", "data where a layer is made", "a shape called", "a file of something else",
               "embedding given list", "save whole closure", "sum over dim name", "conv padding string", "log_softmax axis str",
               "to dtype string", "prune", "print shape with size()", "numpy requires grad", "permute missing",
               "add tensor str", "stack numpy", "to numpy cat", "dim name",
-              "reinforce numpy reward", "shape call", "conv padding str", "named 4 of 27"}
+              "reinforce numpy reward", "shape call", "conv padding str", "named 4 of 27",
+              "reshape with keyword", "save lambda module", "load weights only", "vmap inner line"}
 
 # What PyTorch's Python functions say where they ask no tensor for its size; claygrad checks the argument before.
 OTHER_KIND = {"mse swapped none", "criterion of tuple", "forward no return"}
