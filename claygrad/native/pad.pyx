@@ -5,7 +5,7 @@ from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.data.kernels cimport copy_strided
-from claygrad.core.data.layout cimport Layout, channels_last, strictly_row_major, fresh, fresh_strided, as_contiguous, new_layout
+from claygrad.core.data.layout cimport Layout, channels_last, strictly_row_major, fresh, fresh_channels_last, as_contiguous, new_layout
 from claygrad.native.rearrange cimport copied, in_format_of, may_be_channels_last, has_default_strides
 from claygrad.core.dispatch.guard cimport MAX_INTS, Arg, form_t
 from claygrad.core.dispatch.registry cimport offer
@@ -114,7 +114,6 @@ cdef Layout _padded_channels_last(Layout x, Arg* pads, const void* value):
     cdef Padding p
     cdef int64_t indices[3]
     cdef int64_t shape[4]
-    cdef int64_t strides[4]
     cdef int i
     cdef Layout out
     if pads.value > 4:
@@ -127,8 +126,7 @@ cdef Layout _padded_channels_last(Layout x, Arg* pads, const void* value):
     p.size[2], p.before[2], p.after[2] = x.shape[1], 0, 0
     shape[0], shape[1], shape[3] = x.shape[0], x.shape[1], x.shape[3] + p.before[1] + p.after[1]
     shape[2] = x.shape[2] + (p.before[0] + p.after[0] if pads.value == 4 else 0)
-    strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
-    out = fresh_strided(x.dtype, 4, shape, strides)
+    out = fresh_channels_last(x.dtype, shape)
     with nogil:
         pad_lines(x.data(), out.data(), &p, x.dtype.itemsize, value)
     return out

@@ -3,9 +3,9 @@ with leading axes of size 1. Images with their channels last are volumes (h, w, 
 from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport Op
-from claygrad.core.data.dtype cimport F32, I64, dtype, of_code
+from claygrad.core.data.dtype cimport F32, I64, of_code
 from claygrad.core.data.kernels cimport find
-from claygrad.core.data.layout cimport Layout, as_contiguous, fresh, fresh_strided, same_shape
+from claygrad.core.data.layout cimport Layout, as_contiguous, fresh, fresh_channels_last, same_shape
 from claygrad.core.dispatch.guard cimport Arg, for_axes, form_t, is_none
 from claygrad.core.dispatch.registry cimport offer
 from claygrad.native.rearrange cimport has_channels_last, in_format_of
@@ -153,18 +153,13 @@ cdef bint _channels_inside(Layout x, Pooling* s) noexcept:
     return True
 
 
-cdef Layout _channels_last(dtype dt, const int64_t* shape):
-    cdef int64_t[4] strides = [shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]]
-    return fresh_strided(dt, 4, shape, strides)
-
-
 cdef Layout _pooled(const char* name, Layout x, Pooling* s, int ndim, const int64_t* shape, int64_t* indices):
     """Run a pooling kernel on x, contiguous or with its channels inside: a result of this shape, or None. `indices` are written or
     read."""
     cdef Layout out
     cdef pooling_fn f
     cdef bint done
-    out = _channels_last(x.dtype, shape) if s.channels else fresh(x.dtype, ndim, shape)
+    out = fresh_channels_last(x.dtype, shape) if s.channels else fresh(x.dtype, ndim, shape)
     if out.numel == 0:                        # an empty result may have sizes whose product overflows
         return out
     f = <pooling_fn>find("windows", name, x.dtype.code)
@@ -190,7 +185,7 @@ cdef list _pooled_with_indices(const char* name, Layout x, Pooling* s, const int
         if x.numel == 0:
             return None
         dense = as_contiguous(x)
-    indices = _channels_last(of_code(I64), shape) if s.channels else fresh(of_code(I64), x.ndim, shape)
+    indices = fresh_channels_last(of_code(I64), shape) if s.channels else fresh(of_code(I64), x.ndim, shape)
     out = _pooled(name, dense, s, x.ndim, shape, <int64_t*>indices.data())
     if out is None or s.channels or x.contiguous:
         return None if out is None else [out, indices]

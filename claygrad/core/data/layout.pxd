@@ -79,6 +79,7 @@ cdef Layout new_layout(Storage storage, dtype dt, int ndim, const int64_t* shape
 cdef Layout new_contiguous(Storage storage, dtype dt, int ndim, const int64_t* shape)   # offset 0
 cdef Layout fresh(dtype dt, int ndim, const int64_t* shape)      # contiguous, new CPU storage
 cdef Layout fresh_strided(dtype dt, int ndim, const int64_t* shape, const int64_t* strides)     # without gaps; new CPU storage
+cdef Layout fresh_channels_last(dtype dt, const int64_t* shape)                 # of four axes
 cdef Layout fresh_like(Layout other)                            # same shape and type, contiguous, new CPU storage
 cdef Layout from_array(object array)                            # borrows the array's memory (any strides >= 0)
 cdef bint same_shape(Layout a, Layout b) noexcept

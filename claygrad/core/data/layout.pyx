@@ -228,6 +228,11 @@ cdef Layout fresh_strided(dtype dt, int ndim, const int64_t* shape, const int64_
     return new_layout(new_storage(bytes_of(dt, ndim, shape)), dt, ndim, shape, strides, 0)
 
 
+cdef Layout fresh_channels_last(dtype dt, const int64_t* shape):
+    cdef int64_t[4] strides = [shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]]
+    return fresh_strided(dt, 4, shape, strides)
+
+
 cdef Layout fresh_like(Layout other):
     cdef Layout v = Layout.__new__(Layout)
     cdef int i
