@@ -8,13 +8,25 @@ from claygrad.core.op cimport Op, fast_t
 from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, join_rows
-from claygrad.core.data.layout cimport (Layout, channels_last, fresh, fresh_like, fresh_strided, is_broadcast, same_view,
+from claygrad.core.data.layout cimport (Layout, channels_last, fresh, fresh_channels_last, fresh_like, is_broadcast, same_view,
                                         strictly_row_major)
 from claygrad.native.rearrange cimport channels_at_the_end, fill_with
 from claygrad.native.elementwise cimport fresh_run, is_permuted
+from claygrad.core.dispatch.guard cimport Arg, Slot, form_t
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.registry cimport offer, offer_slots
 
+
+cdef struct Copy:
+    Slot input, src
+cdef struct Fill:
+    Slot input, value
+cdef struct Clone:
+    Slot input, memory_format
+cdef struct Joined:
+    Slot tensors, dim
+cdef struct Blocks:
+    Arg tensors
 
 # Bytes above which copies may use threads.
 cdef enum:
@@ -62,8 +74,8 @@ cdef bint _fits(Layout v, Layout target) noexcept:
     return True
 
 
-cdef Layout _copy(Op op, PyObject** slots, Layout target):
-    cdef Layout src = (<Tensor><object>slots[1]).layout
+cdef Layout _copy(Op op, Copy* a, Layout target):
+    cdef Layout src = (<Tensor>a.src).layout
     if target is None or src.dtype is not target.dtype or not _fits(src, target):
         return None
     if src.storage is target.storage:
@@ -77,16 +89,16 @@ cdef Layout _copy(Op op, PyObject** slots, Layout target):
     return target
 
 
-cdef Layout _fill(Op op, PyObject** slots, Layout target):
-    """fill(input, value) with a number, or a tensor of one element of the same dtype"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, v
+cdef Layout _fill(Op op, Fill* a, Layout target):
+    """With a number, or a tensor of one element of the same dtype."""
+    cdef Layout x = (<Tensor>a.input).layout, v
     cdef double element[2]
-    if isinstance(<object>slots[1], Tensor):
-        v = (<Tensor><object>slots[1]).layout
+    if isinstance(<object>a.value, Tensor):
+        v = (<Tensor>a.value).layout
         if v.ndim != 0 or v.dtype is not x.dtype:
             return None
         memcpy(element, v.data(), v.dtype.itemsize)
-    elif not element_of(<object>slots[1], x.dtype, element):
+    elif not element_of(<object>a.value, x.dtype, element):
         return None
     if target is None:
         target = fresh_like(x)
@@ -94,14 +106,13 @@ cdef Layout _fill(Op op, PyObject** slots, Layout target):
     return target
 
 
-cdef Layout _clone(Op op, PyObject** slots, Layout target):
-    """clone(input, *, memory_format): dense and row-major tensors keep their strides; others become contiguous or channels last."""
-    cdef Layout v = (<Tensor><object>slots[0]).layout, out
+cdef Layout _clone(Op op, Clone* a, Layout target):
+    """Dense and row-major tensors keep their strides; others become contiguous or channels last."""
+    cdef Layout v = (<Tensor>a.input).layout, out
     if target is not None:
         return None
-    if slots[1] != <PyObject*>op.defaults[1]:
-        form = <object>slots[1]
-        name = getattr(form, "name", None)
+    if a.memory_format != <PyObject*>op.defaults[1]:
+        name = getattr(<object>a.memory_format, "name", None)
         if name == "channels_last" and v.ndim == 4 and v.numel:
             return channels_at_the_end(v)
         if name != "contiguous_format":
@@ -129,9 +140,9 @@ cdef bint _ambiguous(Layout v) noexcept:
     return (v.ndim == 4 or v.ndim == 5) and (v.shape[1] == 1 or pixels == 1)
 
 
-cdef Layout _joined(Op op, PyObject** slots, Layout target):
+cdef Layout _joined(Op op, Joined* a, Layout target):
     """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one dtype, and cat of channels-last images."""
-    cdef object parts = <object>slots[0], dim = <object>slots[1]
+    cdef object parts = <object>a.tensors, dim = <object>a.dim
     cdef bint stacked = op.name == "stack"
     cdef int64_t shape[6]
     cdef int64_t outer = 1, inner = 1, length = 0, k, count
@@ -139,7 +150,6 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     cdef const char** froms
     cdef int64_t* chunks
     cdef char* to
-    cdef int64_t strides[4]
     cdef int rank[6]                                 # order of the axes in memory
     cdef int i, d, ndim
     cdef bint by_channels
@@ -174,11 +184,7 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
         elif i != d:
             inner *= shape[i]
     inner *= first.dtype.itemsize
-    if by_channels:
-        strides[1], strides[3], strides[2], strides[0] = 1, shape[1], shape[1] * shape[3], shape[1] * shape[3] * shape[2]
-        out = fresh_strided(first.dtype, 4, shape, strides)
-    else:
-        out = fresh(first.dtype, ndim, shape)
+    out = fresh_channels_last(first.dtype, shape) if by_channels else fresh(first.dtype, ndim, shape)
     to = out.data()
     count = len(parts)
     froms = <const char**>malloc(count * (sizeof(char*) + sizeof(int64_t)))
@@ -197,14 +203,14 @@ cdef Layout _joined(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _blocks(Op op, PyObject** slots, Layout target):
-    """block_diag(tensors) of contiguous tensors of one dtype."""
-    cdef object parts = <object>slots[0]
+cdef Layout _blocks(Op op, Blocks* a):
+    """Of contiguous tensors of one dtype."""
+    cdef object parts = <object>a.tensors.given
     cdef int64_t shape[2]
     cdef int64_t rows, columns, chunk, k
     cdef Layout first, v, out
     cdef char* to
-    if target is not None or not parts or not isinstance(parts[0], Tensor):
+    if not parts or not isinstance(parts[0], Tensor):
         return None
     first = (<Tensor>parts[0]).layout
     shape[0] = shape[1] = 0
@@ -235,4 +241,4 @@ offer_slots("copy", <fast_t>_copy).ready = _anywhere
 offer_slots("clone", <fast_t>_clone)
 offer_slots("fill", <fast_t>_fill).ready = _anywhere
 offer_slots("joined", <fast_t>_joined)
-offer_slots("blocks", <fast_t>_blocks)
+offer("blocks", <form_t>_blocks, "tensors: raw")

@@ -5,14 +5,36 @@ from libc.stdint cimport int64_t
 from claygrad.native cimport einsum as contract
 from claygrad.native cimport fft
 from claygrad.core.dispatch.arguments cimport axes
-from claygrad.core.dispatch.call cimport call_view, run
+from claygrad.core.dispatch.call cimport call_view, run, run_all, view_by
+from claygrad.core.dispatch.guard cimport Arg, Slot, form_t
 from claygrad.native.einsum cimport is_unrecorded_on_cpu
-from claygrad.core.op cimport Op, find_op
+from claygrad.core.op cimport Op, composite_slots_t, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.tensor cimport Tensor, new_tensor, requires
-from claygrad.core.dispatch.registry cimport offer_composite_slots
+from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
+
+cdef struct Product:
+    Slot input, other
+cdef struct Linear:
+    Slot input, weight, bias
+cdef struct Extreme:
+    Slot input, dim, keepdim, other
+cdef struct Median:
+    Slot input, dim, keepdim
+cdef struct Moments:
+    Slot input, dim, unbiased, keepdim, correction
+cdef struct Norm:
+    Slot input, p, dim, keepdim, dtype
+cdef struct MatrixNorm:
+    Arg input, ord, dim, keepdim, dtype
+cdef struct Tensordot:
+    Slot a, b, dims
+cdef struct Vecdot:
+    Slot x, y
+cdef struct Fourier:
+    Slot input, s, dim, norm
 
 
 # --- products ------------------------------------------------------------------------------------------------------------------
@@ -25,13 +47,6 @@ cdef object _product_of(Layout v, int n):
     return out
 
 
-cdef object _viewed(object x, tuple shape):
-    """x.view(shape)"""
-    cdef PyObject* slots[3]
-    slots[0], slots[1], slots[2] = <PyObject*>x, <PyObject*>shape, <PyObject*>None
-    return call_view(find_op("view"), slots)
-
-
 cdef bint _folds(Layout v) noexcept:
     """Whether all axes but the last can be merged into one."""
     cdef int i
@@ -41,15 +56,14 @@ cdef bint _folds(Layout v) noexcept:
     return True
 
 
-cdef object _matmul(Op op, PyObject** slots):
-    """matmul(input, other)"""
-    cdef Tensor a = <Tensor><object>slots[0], b = <Tensor><object>slots[1]
+cdef object _matmul(Op op, Product* p):
+    cdef Tensor a = <Tensor>p.input, b = <Tensor>p.other
     cdef Layout x = a.layout, y = b.layout
     cdef int i
     if x.ndim == 2 and y.ndim == 2:
-        return run(find_op("mm"), slots)
+        return run(find_op("mm"), &p.input)
     if y.ndim == 1 and (x.ndim == 1 or x.ndim == 2):
-        return run(find_op("mv" if x.ndim == 2 else "dot"), slots)
+        return run(find_op("mv" if x.ndim == 2 else "dot"), &p.input)
     if x.ndim < 2 or y.ndim < 2:
         return None
     out = contract.matmul(a, b)
@@ -76,140 +90,131 @@ cdef object _matmul(Op op, PyObject** slots):
     return find_op("_unsafe_view")(find_op("bmm")(left, right), shape)
 
 
-cdef object _linear(Op op, PyObject** slots):
-    """nn.functional.linear(input, weight, bias)"""
+cdef object _linear(Op op, Linear* a):
     cdef PyObject* parts[5]
-    cdef Tensor x = <Tensor><object>slots[0], weight = <Tensor><object>slots[1]
-    cdef object transposed, rows, one = 1
+    cdef Product product
+    cdef Tensor x = <Tensor>a.input, weight = <Tensor>a.weight
+    cdef object transposed, rows = x, one = 1
     if x.layout.ndim < 2 or weight.layout.ndim != 2 or x.layout.numel == 0:
         return None
-    transposed = call_view(find_op("t"), slots + 1)
-    if <object>slots[2] is None:
-        parts[0], parts[1] = slots[0], <PyObject*>transposed
-        out = _matmul(op, parts)
+    transposed = call_view(find_op("t"), &a.weight)
+    if a.bias == <PyObject*>None:
+        product.input, product.other = a.input, <PyObject*>transposed
+        out = _matmul(op, &product)
         return op.parts[0](x, transposed) if out is None else out
-    rows = x
     if x.layout.ndim > 2:
         if not x.layout.contiguous:
             return None
-        rows = _viewed(x, (_product_of(x.layout, x.layout.ndim - 1), x.layout.shape[x.layout.ndim - 1]))
-    parts[0], parts[1], parts[2] = slots[2], <PyObject*>rows, <PyObject*>transposed
+        shape = (_product_of(x.layout, x.layout.ndim - 1), x.layout.shape[x.layout.ndim - 1])
+        rows = view_by("view", x, shape, None, None, None)
+    parts[0], parts[1], parts[2] = a.bias, <PyObject*>rows, <PyObject*>transposed
     parts[3] = parts[4] = <PyObject*>one
     out = run(find_op("addmm"), parts)
-    return out if x.layout.ndim == 2 else _viewed(out, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],))
+    if x.layout.ndim == 2:
+        return out
+    return view_by("view", out, x.layout.shape_tuple()[:-1] + (weight.layout.shape[0],), None, None, None)
 
 
 # --- reductions ----------------------------------------------------------------------------------------------------------------
-cdef object _extreme(Op op, PyObject** slots):
-    """max(input, dim, keepdim, other). parts: of all elements, along an axis."""
-    if <object>slots[3] is not None:
-        return None
-    if <object>slots[1] is None:
-        return run(<Op>op.parts[0], slots)
-    return run(<Op>op.parts[1], slots) if type(<object>slots[1]) is int else None
+cdef object _extreme(Op op, Extreme* a):
+    """max and min. parts: of all elements, along an axis."""
+    return _median(op, <Median*>a) if a.other == <PyObject*>None else None
 
 
-cdef object _median(Op op, PyObject** slots):
-    """median(input, dim, keepdim). parts: of all elements, along an axis."""
-    if <object>slots[1] is None:
-        return run(<Op>op.parts[0], slots)
-    return run(<Op>op.parts[1], slots) if type(<object>slots[1]) is int else None
+cdef object _median(Op op, Median* a):
+    """parts: of all elements, along an axis."""
+    if a.dim == <PyObject*>None:
+        return run(<Op>op.parts[0], &a.input)
+    return run(<Op>op.parts[1], &a.input) if type(<object>a.dim) is int else None
 
 
-cdef object _moments(Op op, PyObject** slots):
-    """var(input, dim, unbiased, keepdim, correction) and the like. parts: (input, dim, keepdim, correction)."""
+cdef object _moments(Op op, Moments* a):
+    """var and the like. parts: (input, dim, keepdim, correction)."""
     cdef PyObject* parts[4]
-    cdef object dim = <object>slots[1], unbiased = <object>slots[2], correction = <object>slots[4]
-    cdef Tensor x = <Tensor><object>slots[0]
+    cdef object dim = <object>a.dim, unbiased = <object>a.unbiased, correction = <object>a.correction
+    cdef Layout x = (<Tensor>a.input).layout
     if type(dim) is bool:
         if unbiased is not None:
             return None
         dim, unbiased = None, dim
-    if x.layout.dtype.category != CAT_FLOAT or correction is not None and unbiased is not None:
+    if x.dtype.category != CAT_FLOAT or correction is not None and unbiased is not None:
         return None
-    if isinstance(dim, Tensor) or correction is not None and type(correction) is not int and type(correction) is not float:
+    if unbiased is not None and type(unbiased) is not bool or isinstance(dim, Tensor):
+        return None
+    if correction is not None and type(correction) is not int and type(correction) is not float:
         return None
     if correction is None:
         correction = 0 if unbiased is False else 1
-    dim = axes(<Op>op.parts[0], dim, x.layout.ndim)
-    parts[0], parts[1], parts[2], parts[3] = slots[0], <PyObject*>dim, slots[3], <PyObject*>correction
+    dim = axes(<Op>op.parts[0], dim, x.ndim)
+    parts[0], parts[1], parts[2], parts[3] = a.input, <PyObject*>dim, a.keepdim, <PyObject*>correction
     return run(<Op>op.parts[0], parts)
 
 
-cdef object _norm(Op op, PyObject** slots):
-    """norm(input, p, dim, keepdim, dtype). parts: vector_norm(input, ord, dim, keepdim, dtype)."""
-    cdef PyObject* parts[5]
-    cdef object p = <object>slots[1], dim = <object>slots[2], two = 2
+cdef object _norm(Op op, Norm* a):
+    """parts: vector_norm(input, ord, dim, keepdim, dtype)."""
+    cdef Norm vector = a[0]
+    cdef object p = <object>a.p, dim = <object>a.dim, two = 2
     if type(p) is not int and type(p) is not float:
         if p != "fro" or dim is not None and type(dim) is not int:
             return None
-        p = two
-    dim = axes(<Op>op.parts[0], dim, (<Tensor><object>slots[0]).layout.ndim)
-    parts[0], parts[1], parts[2], parts[3], parts[4] = slots[0], <PyObject*>p, <PyObject*>dim, slots[3], slots[4]
-    return run(<Op>op.parts[0], parts)
+        vector.p = <PyObject*>two
+    dim = axes(<Op>op.parts[0], dim, (<Tensor>a.input).layout.ndim)
+    vector.dim = <PyObject*>dim
+    return run(<Op>op.parts[0], &vector.input)
 
 
-cdef object _tensordot(Op op, PyObject** slots):
-    """tensordot(a, b, dims)"""
-    return contract.tensordot(<object>slots[0], <object>slots[1], <object>slots[2])
+cdef object _tensordot(Op op, Tensordot* a):
+    return contract.tensordot(<object>a.a, <object>a.b, <object>a.dims)
 
 
-cdef object _inner(Op op, PyObject** slots):
-    """inner(input, other)"""
-    return contract.inner(<object>slots[0], <object>slots[1])
+cdef object _inner(Op op, Product* a):
+    return contract.inner(<object>a.input, <object>a.other)
 
 
-cdef object _matrix_norm(Op op, PyObject** slots):
-    """linalg.matrix_norm(input, ord, dim, keepdim, dtype), the Frobenius norm. parts: vector_norm."""
-    cdef PyObject* parts[5]
-    cdef Tensor x = <Tensor><object>slots[0]
-    cdef object two = 2, dim = <object>slots[2]
-    if <object>slots[1] != "fro" or <object>slots[4] is not None or type(dim) is not tuple or len(<tuple>dim) != 2:
+cdef object _matrix_norm(Op op, MatrixNorm* a):
+    """The Frobenius norm. parts: vector_norm."""
+    cdef Layout x = <Layout>a.input.layout
+    cdef object dim = <object>a.dim.given
+    if a.ord.value != 0 or a.dim.value != 2:
         return None
-    if x.layout.ndim < 2 or x.layout.dtype.category != CAT_FLOAT:
-        return None
-    for n in <tuple>dim:
-        if not -x.layout.ndim <= n < x.layout.ndim:
+    for i in range(2):
+        if not -x.ndim <= a.dim.ints[i] < x.ndim:
             return None
-    if (dim[0] - dim[1]) % x.layout.ndim == 0:
+    if (a.dim.ints[0] - a.dim.ints[1]) % x.ndim == 0:
         return None
-    dim = axes(<Op>op.parts[0], dim, x.layout.ndim)
-    parts[0], parts[1], parts[2], parts[3], parts[4] = slots[0], <PyObject*>two, <PyObject*>dim, slots[3], slots[4]
-    return run(<Op>op.parts[0], parts)
+    return run_all(op.parts[0], [<object>a.input.given, 2, axes(<Op>op.parts[0], dim, x.ndim), <object>a.keepdim.given, None])
 
 
-cdef object _vecdot(Op op, PyObject** slots):
-    """linalg.vecdot(x, y, dim) of two vectors. parts: vdot."""
-    cdef Tensor x = <Tensor><object>slots[0], y = <Tensor><object>slots[1]
-    if x.layout.ndim != 1 or y.layout.ndim != 1 or x.layout.dtype.category != CAT_FLOAT:
+cdef object _vecdot(Op op, Vecdot* a):
+    """Of two vectors, whose only axis is `dim` whatever that says. parts: vdot."""
+    cdef Layout x = (<Tensor>a.x).layout
+    if x.ndim != 1 or (<Tensor>a.y).layout.ndim != 1 or x.dtype.category != CAT_FLOAT:
         return None
-    return run(<Op>op.parts[0], slots)
+    return run(<Op>op.parts[0], &a.x)
 
 
-cdef object _kron(Op op, PyObject** slots):
-    """kron(input, other)"""
-    return contract.kron(<object>slots[0], <object>slots[1])
+cdef object _kron(Op op, Product* a):
+    return contract.kron(<object>a.input, <object>a.other)
 
 
-cdef object _fourier(Op op, PyObject** slots):
-    """fft.fftn(input, s, dim, norm), ifftn, rfftn, and fft2, ifft2, rfft2"""
+cdef object _fourier(Op op, Fourier* a):
+    """fft.fftn, ifftn, rfftn, and fft2, ifft2, rfft2."""
     cdef Layout out
-    if modes().autocast or not is_unrecorded_on_cpu(<object>slots[0]):
+    if modes().autocast or not is_unrecorded_on_cpu(<object>a.input):
         return None
-    out = fft.several((<Tensor><object>slots[0]).layout, <object>slots[1], <object>slots[2], <object>slots[3],
-                       "rfft" in op.name, "ifft" not in op.name)
+    out = fft.several((<Tensor>a.input).layout, <object>a.s, <object>a.dim, <object>a.norm, "rfft" in op.name, "ifft" not in op.name)
     return None if out is None else new_tensor(out)
 
 
-offer_composite_slots("matmul", _matmul)
-offer_composite_slots("linear", _linear)
-offer_composite_slots("extreme", _extreme)
-offer_composite_slots("median", _median)
-offer_composite_slots("moments", _moments)
-offer_composite_slots("norm", _norm)
-offer_composite_slots("matrix_norm", _matrix_norm)
-offer_composite_slots("tensordot", _tensordot)
-offer_composite_slots("inner", _inner)
-offer_composite_slots("vecdot", _vecdot)
-offer_composite_slots("kron", _kron)
-offer_composite_slots("fourier", _fourier)
+offer_composite_slots("matmul", <composite_slots_t>_matmul)
+offer_composite_slots("linear", <composite_slots_t>_linear)
+offer_composite_slots("extreme", <composite_slots_t>_extreme)
+offer_composite_slots("median", <composite_slots_t>_median)
+offer_composite_slots("moments", <composite_slots_t>_moments)
+offer_composite_slots("norm", <composite_slots_t>_norm)
+offer_composite_slots("tensordot", <composite_slots_t>_tensordot)
+offer_composite_slots("inner", <composite_slots_t>_inner)
+offer_composite_slots("vecdot", <composite_slots_t>_vecdot)
+offer_composite_slots("kron", <composite_slots_t>_kron)
+offer_composite_slots("fourier", <composite_slots_t>_fourier)
+offer("matrix_norm", <form_t>_matrix_norm, "input: float half strided 2d+, ord: fro|nuc, dim: sizes, dtype: none", True)

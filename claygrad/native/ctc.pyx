@@ -1,4 +1,5 @@
 """Native forms of ctc_loss; claygrad/ops/ctc.py has the definition."""
+from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport int64_t, uint8_t
 
 from claygrad.core.op cimport Op
@@ -45,7 +46,9 @@ cdef list _labels_and_blanks(Alignment* s, Layout x, Layout targets, object span
     sizes = fresh(of_code(I64), 2, shape)
     at = <int64_t*>sizes.data()
     for e in range(s.examples):
-        if not int_at((<tuple>spans)[e], at + e) or not int_at((<tuple>lengths)[e], &own) or at[e] < 0 or at[e] > s.frames or own < 0:
+        if not int_at(PyTuple_GET_ITEM(spans, e), at + e) or not int_at(PyTuple_GET_ITEM(lengths, e), &own):
+            return None
+        if at[e] < 0 or at[e] > s.frames or own < 0:
             return None
         at[s.examples + e] = 2 * own + 1
         longest = own if own > longest else longest

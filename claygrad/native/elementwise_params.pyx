@@ -3,16 +3,18 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from claygrad.core.op cimport POINTWISE, Op, fast_t
-from claygrad.core.data.dtype cimport F32, F64, I32, N_NATIVE, dtype, of_code
+from claygrad.core.data.dtype cimport I32, N_NATIVE, dtype, of_code
 from claygrad.native.elementwise_strided cimport cast_apart
 from claygrad.core.data.scalar cimport cast_between, cast_fn
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport binary_by_lines, binary_fn, find
-from claygrad.core.data.layout cimport Layout, as_contiguous, dense, strictly_row_major, fresh, fresh_like, fresh_strided, same_shape
+from claygrad.core.data.layout cimport (Layout, Lines, as_contiguous, axis_in, dense, fresh, fresh_like, fresh_strided, lines_along,
+                                        same_shape, strictly_row_major)
 from claygrad.native.rearrange cimport channels_at_the_end
 from claygrad.native.elementwise cimport fresh_run, numbers_of, same_run, is_permuted, uniform
+from claygrad.core.dispatch.guard cimport Arg, Slot, form_t
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport PARAMS_TABLE, offer_slots, take_loops, offer_table
+from claygrad.core.dispatch.registry cimport PARAMS_TABLE, offer, offer_slots, offer_table, take_loops
 
 cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
     ctypedef void (*shaped_fn)(const void*, const void*, const void*, void*, int64_t, int, double, double) noexcept nogil
@@ -22,6 +24,16 @@ cdef extern from "elementwise/params.hpp" namespace "clay" nogil:
 
 cdef extern from "elementwise/plan.hpp" namespace "clay" nogil:
     bint split_floats(int, const void*, void*, int32_t*, int64_t) noexcept
+
+
+cdef struct Glu:
+    Arg input, dim
+cdef struct GluBackward:
+    Arg grad_output, input, dim
+cdef struct Frexp:
+    Arg input
+cdef struct ToCopy:
+    Slot input, dtype, memory_format
 
 
 cdef inline bint _native(Layout v) noexcept:
@@ -103,37 +115,28 @@ cdef Layout _loss(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef bint _half_sizes(Layout x, object dim, int64_t* outer, int64_t* n) except -1:
-    """The sizes before, along and after the axis that glu splits in two, of a contiguous tensor."""
-    cdef int i, d
-    if type(dim) is not int or not _native(x) or x.numel == 0:
-        return False
-    d = dim + x.ndim if dim < 0 else dim
-    if d < 0 or d >= x.ndim or x.shape[d] % 2:
-        return False
-    outer[0] = 1
-    for i in range(d):
-        outer[0] *= x.shape[i]
-    n[0] = x.numel // outer[0] // 2
-    return True
+cdef int _halved(Layout x, const Arg* dim, Lines* s) noexcept:
+    """The axis that glu splits in two, with the sizes around it; -1 if it cannot."""
+    cdef int d = axis_in(dim.value, x.ndim)
+    if d < 0 or x.shape[d] % 2:
+        return -1
+    s[0] = lines_along(x.ndim, x.shape, d)
+    return d
 
 
-cdef Layout _glu(Op op, PyObject** slots, Layout target):
-    """glu(input, dim)"""
-    cdef Layout x = _of(slots[0]), out
+cdef Layout _glu(Op op, Glu* a):
+    cdef Layout x = <Layout>a.input.layout, out
     cdef int64_t sizes[2]
     cdef int64_t steps[2]
     cdef int64_t shape[64]
-    cdef int i, d
-    if target is not None or x is None or op.kernels[x.dtype.code] == NULL:
+    cdef Lines s
+    cdef int i, d = _halved(x, &a.dim, &s)
+    if d < 0:
         return None
-    if not _half_sizes(x, <object>slots[1], &sizes[0], &sizes[1]):
-        return None
-    d = <object>slots[1]
-    d = d + x.ndim if d < 0 else d
     for i in range(x.ndim):
         shape[i] = x.shape[i] // 2 if i == d else x.shape[i]
     out = fresh(x.dtype, x.ndim, shape)
+    sizes[0], sizes[1] = s.outer, s.n // 2 * s.inner
     steps[0], steps[1] = 2 * sizes[1], 1
     cdef char* second = x.data() + sizes[1] * x.dtype.itemsize
     with nogil:
@@ -142,17 +145,14 @@ cdef Layout _glu(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef Layout _glu_backward(Op op, PyObject** slots, Layout target):
-    """glu_backward(grad_output, input, dim)"""
-    cdef Layout g = _of(slots[0]), x = _of(slots[1]), out
-    cdef int64_t outer, n
-    if target is not None or g is None or x is None or g.dtype is not x.dtype or op.kernels[x.dtype.code] == NULL:
-        return None
-    if not _native(g) or not _half_sizes(x, <object>slots[2], &outer, &n) or g.numel != outer * n or g.ndim != x.ndim:
+cdef Layout _glu_backward(Op op, GluBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, out
+    cdef Lines s
+    if _halved(x, &a.dim, &s) < 0 or 2 * g.numel != x.numel or g.ndim != x.ndim:
         return None
     out = fresh_like(x)
     with nogil:
-        (<gate_fn>op.kernels[x.dtype.code])(g.data(), x.data(), out.data(), outer, n)
+        (<gate_fn>op.kernels[x.dtype.code])(g.data(), x.data(), out.data(), s.outer, s.n // 2 * s.inner)
     return out
 
 
@@ -172,14 +172,13 @@ cdef Layout _to_cast(Layout x):
     return x if dense(x) else None
 
 
-cdef Layout _cast(Op op, PyObject** slots, Layout target):
-    """to_copy(input, dtype, memory_format)"""
-    cdef Layout x = _of(slots[0]), out
-    cdef object form = <object>slots[2]
+cdef Layout _cast(Op op, ToCopy* a, Layout target):
+    cdef Layout x = (<Tensor>a.input).layout, out
+    cdef object form = <object>a.memory_format
     cdef dtype wanted
-    if target is not None or x is None or x.numel == 0 or not isinstance(<object>slots[1], dtype):
+    if target is not None or x.numel == 0 or not isinstance(<object>a.dtype, dtype):
         return None
-    wanted = <dtype>(<object>slots[1])
+    wanted = <dtype>a.dtype
     name = getattr(form, "name", None)
     if name == "channels_last" and x.ndim == 4 and wanted is x.dtype:
         return channels_at_the_end(x)
@@ -214,21 +213,17 @@ cdef Layout _cast(Op op, PyObject** slots, Layout target):
     return out
 
 
-cdef list _frexp(Op op, PyObject** slots, Layout target):
-    """frexp(input): mantissas and exponents."""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, mantissa, exponent
-    if not x.contiguous or x.dtype.code != F32 and x.dtype.code != F64:
-        return None
-    mantissa = fresh_like(x)
-    exponent = fresh(of_code(I32), x.ndim, x.shape)
+cdef list _frexp(Op op, Frexp* a):
+    """Mantissas and exponents."""
+    cdef Layout x = <Layout>a.input.layout, mantissa = fresh_like(x), exponent = fresh(of_code(I32), x.ndim, x.shape)
     split_floats(x.dtype.code, x.data(), mantissa.data(), <int32_t*>exponent.data(), x.numel)
     return [mantissa, exponent]
 
 
 offer_slots("cast", <fast_t>_cast)
-offer_slots("frexp", <fast_t>_frexp)
-offer_slots("glu_halves", <fast_t>_glu).loops = (b"binary", b"glu")
-offer_slots("glu_backward", <fast_t>_glu_backward).loops = (b"gate", b"glu")
+offer("frexp", <form_t>_frexp, "input: float")
+offer("glu_halves", <form_t>_glu, "input: kernel nonempty").loops = (b"binary", b"glu")
+offer("glu_backward", <form_t>_glu_backward, "grad_output: kernel broadcast, input: same nonempty").loops = (b"gate", b"glu")
 
 
 cdef bint _table(Op op, str kernel, bint found) except -1:

@@ -3,7 +3,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from claygrad.core.op cimport find_op
 from claygrad.core.data.device cimport CPU, parse as parse_device
 from claygrad.core.data.dtype cimport BOOL, C64, C128, CAT_FLOAT, F32, F64, I64, default_float, dtype, of_code
 from claygrad.core.data.dtype cimport parse as parse_dtype
@@ -14,7 +13,7 @@ from claygrad.native.rearrange cimport fill_with
 from claygrad.native.view cimport sizes_of
 from claygrad.core.dispatch.promotion cimport broadcast
 from claygrad.core.tensor cimport Tensor, mark_created, new_tensor, requires
-from claygrad.core.dispatch.call cimport call_view
+from claygrad.core.dispatch.call cimport view_by
 from claygrad.core.dispatch.registry cimport offer_factory
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
@@ -379,12 +378,10 @@ cdef object _empty_permuted(PyObject** args, Py_ssize_t n, PyObject* kwnames):
 
 cdef object _broadcast_tensors(PyObject** args, Py_ssize_t n, PyObject* kwnames):
     """broadcast_tensors(*tensors)"""
-    cdef PyObject* slots[3]
     cdef int64_t wide[64]
     cdef Layout v
     cdef Py_ssize_t i
     cdef int k, ndim = 0
-    cdef object implicit = False
     if kwnames != NULL or n == 0:
         return None
     for i in range(n):
@@ -404,8 +401,7 @@ cdef object _broadcast_tensors(PyObject** args, Py_ssize_t n, PyObject* kwnames)
             else:
                 out.append(<object>args[i])
                 continue
-        slots[0], slots[1], slots[2] = args[i], <PyObject*>shape, <PyObject*>implicit
-        out.append(call_view(find_op("expand"), slots))
+        out.append(view_by("expand", <object>args[i], shape, False, None, None))
     return tuple(out)
 
 

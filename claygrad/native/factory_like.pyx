@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from claygrad.core.op cimport Op, find_op
+from claygrad.core.op cimport Op, composite_slots_t, find_op
 from claygrad.core.data.device cimport CPU, device
 from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.scalar cimport element_of
@@ -13,6 +13,7 @@ from claygrad.native.rearrange cimport fill_with, may_be_channels_last, has_defa
 from claygrad.native.view cimport sizes_of
 from claygrad.core.data.storage cimport new_storage
 from claygrad.core.tensor cimport Tensor, mark_created, new_tensor
+from claygrad.core.dispatch.guard cimport Slot
 from claygrad.core.dispatch.registry cimport offer_factory, offer_composite_slots
 
 cdef extern from "Python.h":
@@ -24,13 +25,32 @@ cdef enum:
     FOR_THREADS = 1 << 20
 
 
-cdef bint _usual(Op op, PyObject** slots, int first, int dtype_at) noexcept:
-    """Whether all parameters from `first` on, except dtype, have their defaults."""
+cdef struct Like:
+    Slot input, dtype
+cdef struct FullLike:
+    Slot input, fill_value, dtype
+cdef struct New:
+    Slot input, size, dtype
+cdef struct NewFull:
+    Slot input, size, fill_value, dtype
+cdef struct NewEmptyStrided:
+    Slot input, size, stride, dtype
+
+
+cdef bint _usual(Op op, PyObject** rest, int at) noexcept:
+    """Whether the parameters from number `at` on have their defaults."""
     cdef int i
-    for i in range(first, op.n_params):
-        if i != dtype_at and slots[i] != PyTuple_GET_ITEM(<PyObject*>op.defaults, i):
+    for i in range(at, op.n_params):
+        if rest[i - at] != PyTuple_GET_ITEM(<PyObject*>op.defaults, i):
             return False
     return True
+
+
+cdef inline dtype _kind(PyObject* given, Layout x):
+    """The dtype that is asked for, by default that of x; None: it is none."""
+    if given == <PyObject*>None:
+        return x.dtype
+    return <dtype>given if type(<object>given) is dtype else None
 
 
 cdef object _filled(Layout out, object value):
@@ -49,13 +69,12 @@ cdef object _filled(Layout out, object value):
     return mark_created(new_tensor(out))
 
 
-cdef object _like(Op op, PyObject** slots, object value, int first):
-    """zeros_like(input, *, dtype, ...) and the like"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+cdef object _like(Op op, PyObject* input, PyObject** asked, int at, object value):
+    """zeros_like and the like; `asked`: the dtype, which is parameter number `at`, and what comes after it."""
+    cdef Layout x = (<Tensor>input).layout, out
+    cdef dtype kind = _kind(asked[0], x)
     cdef int i
-    if not _usual(op, slots, first, first):
-        return None
-    if <object>slots[first] is not None and type(<object>slots[first]) is not dtype:
+    if kind is None or not _usual(op, asked + 1, at + 1):
         return None
     if has_default_strides(x) or strictly_row_major(x):
         out = fresh_like(x)
@@ -66,40 +85,36 @@ cdef object _like(Op op, PyObject** slots, object value, int first):
             if x.shape[i] < 2:
                 return None
         out = fresh_strided(x.dtype, x.ndim, x.shape, x.strides)
-    if <object>slots[first] is not None and <dtype>(<object>slots[first]) is not x.dtype:
-        out = fresh_strided(<dtype>(<object>slots[first]), out.ndim, out.shape, out.strides)
+    if kind is not x.dtype:
+        out = fresh_strided(kind, out.ndim, out.shape, out.strides)
     return _filled(out, value)
 
 
-cdef object _zeros_like(Op op, PyObject** slots):
-    return _like(op, slots, 0, 1)
+cdef object _zeros_like(Op op, Like* a):
+    return _like(op, a.input, &a.dtype, 1, 0)
 
 
-cdef object _ones_like(Op op, PyObject** slots):
-    return _like(op, slots, 1, 1)
+cdef object _ones_like(Op op, Like* a):
+    return _like(op, a.input, &a.dtype, 1, 1)
 
 
-cdef object _empty_like(Op op, PyObject** slots):
-    return None if fills_new_memory() else _like(op, slots, None, 1)
+cdef object _empty_like(Op op, Like* a):
+    return None if fills_new_memory() else _like(op, a.input, &a.dtype, 1, None)
 
 
-cdef object _full_like(Op op, PyObject** slots):
-    return _like(op, slots, <object>slots[1], 2) if <object>slots[1] is not None else None
+cdef object _full_like(Op op, FullLike* a):
+    return _like(op, a.input, &a.dtype, 2, <object>a.fill_value) if a.fill_value != <PyObject*>None else None
 
 
-cdef object _new(Op op, PyObject** slots, object value, int first):
-    """new_zeros(input, size, *, dtype, ...) and the like"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
+cdef object _new(Op op, New* a, PyObject** asked, int at, object value):
+    """new_zeros and the like; `asked` as above."""
+    cdef Layout x = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int i, ndim
-    cdef object size = <object>slots[1]
-    cdef dtype kind = x.dtype
-    if not _usual(op, slots, first, first):
+    cdef object size = <object>a.size
+    cdef dtype kind = _kind(asked[0], x)
+    if kind is None or not _usual(op, asked + 1, at + 1):
         return None
-    if <object>slots[first] is not None:
-        if type(<object>slots[first]) is not dtype:
-            return None
-        kind = <dtype>(<object>slots[first])
     ndim = sizes_of((size,) if type(size) is int else size, shape)
     for i in range(ndim):
         if shape[i] < 0:
@@ -107,33 +122,34 @@ cdef object _new(Op op, PyObject** slots, object value, int first):
     return None if ndim < 0 else _filled(fresh(kind, ndim, shape), value)
 
 
-cdef object _new_zeros(Op op, PyObject** slots):
-    return _new(op, slots, 0, 2)
+cdef object _new_zeros(Op op, New* a):
+    return _new(op, a, &a.dtype, 2, 0)
 
 
-cdef object _new_ones(Op op, PyObject** slots):
-    return _new(op, slots, 1, 2)
+cdef object _new_ones(Op op, New* a):
+    return _new(op, a, &a.dtype, 2, 1)
 
 
-cdef object _new_empty(Op op, PyObject** slots):
-    return None if fills_new_memory() else _new(op, slots, None, 2)
+cdef object _new_empty(Op op, New* a):
+    return None if fills_new_memory() else _new(op, a, &a.dtype, 2, None)
 
 
-cdef object _new_full(Op op, PyObject** slots):
-    return _new(op, slots, <object>slots[2], 3) if type(<object>slots[1]) is not int and <object>slots[2] is not None else None
+cdef object _new_full(Op op, NewFull* a):
+    if type(<object>a.size) is int or a.fill_value == <PyObject*>None:
+        return None
+    return _new(op, <New*>a, &a.dtype, 3, <object>a.fill_value)
 
 
-cdef object _new_empty_strided(Op op, PyObject** slots):
-    """new_empty_strided(input, size, stride, dtype, ...)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
+cdef object _new_empty_strided(Op op, NewEmptyStrided* a):
+    cdef Layout x = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef double span = 1
     cdef bint empty = False
-    cdef int i, ndim = sizes_of(<object>slots[1], shape)
+    cdef int i, ndim = sizes_of(<object>a.size, shape)
     if fills_new_memory():
         return None
-    if ndim < 0 or sizes_of(<object>slots[2], strides) != ndim or not _usual(op, slots, 3, -1):
+    if ndim < 0 or sizes_of(<object>a.stride, strides) != ndim or not _usual(op, &a.dtype, 3):
         return None
     for i in range(ndim):
         if shape[i] < 0 or strides[i] < 0:
@@ -147,15 +163,15 @@ cdef object _new_empty_strided(Op op, PyObject** slots):
     return mark_created(new_tensor(new_layout(new_storage(<int64_t>span * x.dtype.itemsize), x.dtype, ndim, shape, strides, 0)))
 
 
-offer_composite_slots("zeros_like", _zeros_like)
-offer_composite_slots("ones_like", _ones_like)
-offer_composite_slots("empty_like", _empty_like)
-offer_composite_slots("full_like", _full_like)
-offer_composite_slots("new_zeros", _new_zeros)
-offer_composite_slots("new_ones", _new_ones)
-offer_composite_slots("new_empty", _new_empty)
-offer_composite_slots("new_full", _new_full)
-offer_composite_slots("new_empty_strided", _new_empty_strided)
+offer_composite_slots("zeros_like", <composite_slots_t>_zeros_like)
+offer_composite_slots("ones_like", <composite_slots_t>_ones_like)
+offer_composite_slots("empty_like", <composite_slots_t>_empty_like)
+offer_composite_slots("full_like", <composite_slots_t>_full_like)
+offer_composite_slots("new_zeros", <composite_slots_t>_new_zeros)
+offer_composite_slots("new_ones", <composite_slots_t>_new_ones)
+offer_composite_slots("new_empty", <composite_slots_t>_new_empty)
+offer_composite_slots("new_full", <composite_slots_t>_new_full)
+offer_composite_slots("new_empty_strided", <composite_slots_t>_new_empty_strided)
 
 
 # --- the same in another dtype -------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from claygrad.core.graph.observe cimport INDEX, Event, begin, finish, observing,
 from claygrad.core.graph.observe import on_observing
 from claygrad.core.overrides cimport asking, hand_on, is_odd, meet, overriding
 from claygrad.core.overrides import on_asking
-from claygrad.native.view cimport apart
+from claygrad.native.view cimport narrowed, with_axis, without_axis
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.sparse_tensor cimport index_by
 from claygrad.core.tensor cimport Tensor, new_tensor, requires, verbs
@@ -51,9 +51,12 @@ cdef Ops ops():
 cdef int* _unusual = unusual()
 
 
-cdef inline Tensor _recorded(Op op, PyObject** slots, Tensor t, Layout layout):
+cdef inline Tensor _recorded(Op op, Layout layout, Tensor t, object a, object b, object c, object d):
+    """The view of t that an operation gives with these arguments, None after the last of them."""
+    cdef PyObject* slots[5]
     cdef Tensor out
     cdef Node node
+    slots[0], slots[1], slots[2], slots[3], slots[4] = <PyObject*>t, <PyObject*>a, <PyObject*>b, <PyObject*>c, <PyObject*>d
     if _unusual[0] & INTERCEPTED:
         return <Tensor?>op(*[<object>slots[i] for i in range(op.n_params)])
     out = make_view(t, layout, False)
@@ -74,27 +77,15 @@ cdef Tensor _select(Tensor t, int dim, object index, object shown):
     """t[..., index, ...] along `dim`."""
     cdef Layout v = t.layout
     cdef int64_t at = _long_long(index), n
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int i
-    cdef PyObject* slots[3]
     n = v.shape[dim] if dim < v.ndim else 0        # dim is out of range if there are two ellipses
     if at < -n or at >= n:
         raise IndexError(f"index {at} is out of bounds for dimension {shown} with size {n}")
     if at < 0:
         at += n
-    for i in range(v.ndim - 1):
-        shape[i] = v.shape[i if i < dim else i + 1]
-        strides[i] = v.strides[i if i < dim else i + 1]
-    v = new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim])
+    v = without_axis(v, dim, at)
     if not requires(t) and not _unusual[0] & INTERCEPTED:
         return make_view(t, v, False)
-    cdef object where = dim
-    index = at
-    slots[0] = <PyObject*>t
-    slots[1] = <PyObject*>where
-    slots[2] = <PyObject*>index
-    return _recorded(ops().select, slots, t, v)
+    return _recorded(ops().select, v, t, dim, at, None, None)
 
 
 cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
@@ -102,10 +93,6 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     cdef Layout v = t.layout
     cdef int64_t n = v.shape[dim], length
     cdef Py_ssize_t start, stop, step
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int i
-    cdef PyObject* slots[5]
     PySlice_Unpack(key, &start, &stop, &step)
     if step < 0:
         raise ValueError("step must be greater than zero")
@@ -116,21 +103,10 @@ cdef Tensor _slice(Tensor t, int dim, object key, bint whole_too):
     if whole and not whole_too:
         return t
     length = (stop - start - 1) // step + 1 if stop > start else 0        # no overflow, whatever the step
-    for i in range(v.ndim):
-        shape[i] = v.shape[i]
-        strides[i] = v.strides[i]
-    shape[dim] = length
-    strides[dim] = apart(v.strides[dim], step, length)
-    v = new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
+    v = narrowed(v, dim, start, length, step)
     if not requires(t) and not _unusual[0] & INTERCEPTED:
         return make_view(t, v, False)
-    cdef object where = dim, first = start, last = stop, by = step
-    slots[0] = <PyObject*>t
-    slots[1] = <PyObject*>where
-    slots[2] = <PyObject*>first
-    slots[3] = <PyObject*>last
-    slots[4] = <PyObject*>by
-    return _recorded(ops().slice_, slots, t, v)
+    return _recorded(ops().slice_, v, t, dim, start, stop, step)
 
 
 cdef int _within(int dim, int ndim) except -1:
@@ -140,29 +116,14 @@ cdef int _within(int dim, int ndim) except -1:
 
 
 cdef Tensor _unsqueeze(Tensor t, int dim):
-    cdef PyObject* slots[2]
-    cdef Layout v = t.layout
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int i
-    check_dims(v.ndim + 1)
-    _within(dim, v.ndim + 1)
-    for i in range(v.ndim):
-        shape[i if i < dim else i + 1] = v.shape[i]
-        strides[i if i < dim else i + 1] = v.strides[i]
-    shape[dim] = 1
-    strides[dim] = v.shape[dim] * v.strides[dim] if dim < v.ndim else 1
-    cdef object where = dim
-    slots[0] = <PyObject*>t
-    slots[1] = <PyObject*>where
-    return _recorded(ops().unsqueeze, slots, t, new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset))
+    check_dims(t.layout.ndim + 1)
+    _within(dim, t.layout.ndim + 1)
+    return _recorded(ops().unsqueeze, with_axis(t.layout, dim), t, dim, None, None, None)
 
 
 cdef Tensor _alias(Tensor t):
-    cdef PyObject* slots[1]
     cdef Layout v = t.layout
-    slots[0] = <PyObject*>t
-    return _recorded(ops().alias, slots, t, new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset))
+    return _recorded(ops().alias, new_layout(v.storage, v.dtype, v.ndim, v.shape, v.strides, v.offset), t, None, None, None, None)
 
 
 cdef object _as_index(object item, Tensor t, tuple key):

@@ -4,8 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from claygrad.core.dispatch.call cimport call_view, run, run_all as _run
-from claygrad.core.op cimport Op, find_op
+from claygrad.core.dispatch.call cimport run, run_all as _run, view_by
+from claygrad.core.op cimport Op
 from claygrad.core.data.dtype cimport BF16, F16, F32, F64
 from claygrad.core.graph.inplace cimport begin_write
 from claygrad.core.data.layout cimport Layout, fresh
@@ -42,19 +42,13 @@ cdef struct Interpolate:
     Arg input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
 
 
-cdef object _view(str name, object x, object dim):
-    cdef PyObject* slots[2]
-    slots[0], slots[1] = <PyObject*>x, <PyObject*>dim
-    return call_view(find_op(name), slots)
-
-
 cdef inline object _lifted(object x):
     """(N, C, L) as (N, C, 1, L): PyTorch pools that, and returns a view of the result."""
-    return _view("unsqueeze", x, -2)
+    return view_by("unsqueeze", x, -2, None, None, None)
 
 
 cdef inline object _lowered(object x):
-    return _view("squeeze", x, -2)
+    return view_by("squeeze", x, -2, None, None, None)
 
 
 # --- pooling ------------------------------------------------------------------------------------------------------------------
@@ -134,7 +128,7 @@ cdef bint _sizes(Layout x, object given, int dims, int64_t* size):
             value = given[i if len(given) == dims else 0]
             if value is None:
                 size[i] = x.shape[x.ndim - dims + i]
-            elif not int_at(value, size + i):
+            elif not int_at(<PyObject*>value, size + i):
                 return False
     for i in range(dims):
         if size[i] < 1:
@@ -329,7 +323,6 @@ cdef object _instance_norm(Op op, InstanceNorm* a):
     cdef int64_t shape[16]
     cdef int64_t positions = x.numel // (x.shape[0] * x.shape[1]), i
     cdef tuple result
-    cdef PyObject* view[3]
     if a.eps.real <= 0 or positions == 1 or is_none(&a.running_mean) != is_none(&a.running_var):
         return None
     if recording(a.input.given) or recording(a.weight.given) or recording(a.bias.given):
@@ -340,19 +333,14 @@ cdef object _instance_norm(Op op, InstanceNorm* a):
     shape[0], shape[1] = 1, x.shape[0] * x.shape[1]
     for i in range(2, x.ndim):
         shape[i] = x.shape[i]
-    size = tuple_of(x.ndim, shape)
-    view[0], view[1], view[2] = a.input.given, <PyObject*>size, <PyObject*>None
-    flat = call_view(find_op("view"), view)
+    flat = view_by("view", <object>a.input.given, tuple_of(x.ndim, shape), None, None, None)
     result = <tuple>_run(op.parts[0], [flat, _repeated(&a.weight, x.shape[0]), _repeated(&a.bias, x.shape[0]), None, None, True,
                                        <object>a.eps.given])
     if not is_none(&a.running_mean):
         _move_by_mean(<Tensor>a.running_mean.given, (<Tensor>result[1]).layout, x.shape[0], 1.0, a.momentum.real)
         _move_by_mean(<Tensor>a.running_var.given, (<Tensor>result[3]).layout, x.shape[0], <double>positions / <double>(positions - 1),
                       a.momentum.real)
-    out = result[0]
-    size = x.shape_tuple()
-    view[0], view[1] = <PyObject*>out, <PyObject*>size
-    return call_view(find_op("view"), view)
+    return view_by("view", result[0], x.shape_tuple(), None, None, None)
 
 
 # --- convolution -------------------------------------------------------------------------------------------------------------------

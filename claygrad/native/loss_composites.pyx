@@ -3,12 +3,12 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.dispatch.call cimport call_view, run, run_all as _run
-from claygrad.core.op cimport Op, find_op
+from claygrad.core.dispatch.call cimport run, run_all as _run, view_by
+from claygrad.core.op cimport P_FLOAT, Op
 from claygrad.core.data.layout cimport Layout, axis_in, fresh, same_shape
-from claygrad.core.dispatch.guard cimport Arg, floats_at, form_t, ints_at, is_none, recording, tuple_of, vector_of
-from claygrad.core.tensor cimport Tensor, new_tensor
-from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
+from claygrad.core.dispatch.guard cimport Arg, for_axes, form_t, is_none, recording, tuple_of, vector_of
+from claygrad.core.tensor cimport new_tensor
+from claygrad.core.dispatch.registry cimport offer
 
 cdef enum:
     FEW = 16384              # elements up to which the fused form is faster
@@ -24,42 +24,32 @@ cdef struct Multilabel:
     Arg input, target, size_average, reduce, reduction
 cdef struct EmbeddingBag:
     Arg input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+cdef struct Unfold:
+    Arg input, kernel_size, dilation, padding, stride
+cdef struct Fold:
+    Arg input, output_size, kernel_size, dilation, padding, stride
 cdef struct Cdist:
     Arg x1, x2, p, compute_mode
 cdef struct Cosine:
     Arg x1, x2, dim, eps
 
 
-cdef inline bint _named(object reduction):
-    return type(reduction) is str and (reduction == "mean" or reduction == "sum" or reduction == "none")
-
-
 # Note [Losses by name]
-# A loss passes its arguments to the operation's parameters of the same names. `_placed` adds to `parts`: the positions of these
-# arguments, and those of the others (size_average, reduce, weight), which must be None.
+# A loss passes its arguments to the operation's parameters of the same names. `_placed` adds to `parts` the positions of these
+# arguments.
 
-cdef object _loss(Op op, PyObject** slots):
-    """An elementwise loss of two tensors of the same shape and dtype."""
-    cdef Layout x = floats_at(slots[0]), y = floats_at(slots[1])
+cdef object _loss(Op op, Arg* a):
+    """An elementwise loss of two tensors of the same shape. beta and delta: other values are errors, or another loss."""
     cdef PyObject* parts[24]
-    cdef tuple positions = <tuple>op.parts[1], idle = <tuple>op.parts[2]
+    cdef tuple positions = <tuple>op.parts[1]
     cdef int i
-    if x is None or y is None or x.dtype is not y.dtype or not same_shape(x, y):
+    if not same_shape(<Layout>a[0].layout, <Layout>a[1].layout):
         return None
-    for place in idle:
-        if <object>slots[<int>place] is not None:
+    for i in range(2, op.n_params):
+        if op.kinds[i] == P_FLOAT and not a[i].real > 0:
             return None
     for i in range(len(positions)):
-        parts[i] = slots[<int>positions[i]]
-        value = <object>parts[i]
-        if type(value) is str:
-            if not _named(value):
-                return None
-        elif type(value) is float:                 # beta or delta: other values are errors, or another loss
-            if not value > 0:
-                return None
-        elif value is not None and not isinstance(value, Tensor):
-            return None
+        parts[i] = a[<int>positions[i]].given
     return run(<Op>op.parts[0], parts)
 
 
@@ -98,14 +88,6 @@ cdef object _multilabel(Op op, Multilabel* a):
 
 
 # --- bags ------------------------------------------------------------------------------------------------------------------------
-cdef object _line(object x, int64_t n):
-    """A flat view."""
-    cdef PyObject* slots[3]
-    size = (n,)
-    slots[0], slots[1], slots[2] = <PyObject*>x, <PyObject*>size, <PyObject*>None
-    return call_view(find_op("view"), slots)
-
-
 cdef object _embedding_bag(Op op, EmbeddingBag* a):
     cdef Layout index = <Layout>a.input.layout, starts
     cdef int64_t rows = (<Layout>a.weight.layout).shape[0], padding = -1, i
@@ -125,8 +107,8 @@ cdef object _embedding_bag(Op op, EmbeddingBag* a):
         starts = fresh(index.dtype, 1, index.shape)
         for i in range(index.shape[0]):
             (<int64_t*>starts.data())[i] = i * index.shape[1]
-        offsets, last, entries = new_tensor(starts), False, _line(entries, index.numel)
-        weights = None if weights is None else _line(weights, index.numel)
+        offsets, last, entries = new_tensor(starts), False, view_by("view", entries, (index.numel,), None, None, None)
+        weights = None if weights is None else view_by("view", weights, (index.numel,), None, None, None)
     elif offsets is None:
         return None
     return (<tuple>_run(op.parts[0], [<object>a.weight.given, entries, offsets, a.mode.value, weights, last, padding,
@@ -134,18 +116,24 @@ cdef object _embedding_bag(Op op, EmbeddingBag* a):
 
 
 # --- sliding blocks --------------------------------------------------------------------------------------------------------------
-cdef object _blocks(Op op, PyObject** slots):
-    """unfold(input, kernel_size, dilation, padding, stride) and fold(input, output_size, ...): two numbers each"""
+cdef object _blocks(Op op, Arg* a):
+    """With two numbers for every parameter but the first."""
     cdef int64_t pair[2]
-    cdef list values = [<object>slots[0]]
+    cdef list values = [<object>a.given]
     cdef int i
-    if floats_at(slots[0]) is None:
-        return None
     for i in range(1, op.n_params):
-        if not ints_at(<object>slots[i], 2, pair):
+        if not for_axes(a + i, 2, pair):
             return None
         values.append(tuple_of(2, pair))
     return _run(op.parts[0], values)
+
+
+cdef object _unfold(Op op, Unfold* a):
+    return _blocks(op, &a.input)
+
+
+cdef object _fold(Op op, Fold* a):
+    return _blocks(op, &a.input)
 
 
 # --- distances ---------------------------------------------------------------------------------------------------------------------
@@ -172,15 +160,17 @@ cdef object _cosine(Op op, Cosine* a):
 
 cdef int _placed(Op op) except -1:
     cdef Op part = <Op>op.parts[0]
-    indices = tuple([op.params.index(word) for word in part.params])
-    op.parts = (part, indices, tuple([i for i in range(op.n_params) if i not in indices]))
+    op.parts = (part, tuple([op.params.index(word) for word in part.params]))
     return 0
 
 
-cdef str _REDUCTION = ", size_average reduce: none, reduction: mean|sum|none"
+cdef str _REDUCTION = ", size_average? reduce?: none, reduction: mean|sum|none"
 
-offer_composite_slots("loss", _loss).ready = _placed
-offer_composite_slots("blocks", _blocks)
+offer("loss", <form_t>_loss, "input: float, target: same, weight?: none" + _REDUCTION, True).ready = _placed
+offer("weighted_loss", <form_t>_loss,
+      "input: float, target: same, weight pos_weight?: any strided optional" + _REDUCTION, True).ready = _placed
+offer("unfold", <form_t>_unfold, "input: float", True)
+offer("fold", <form_t>_fold, "input: float", True)
 offer("nll", <form_t>_nll, "input: float 2d+, target: int64, weight: same optional" + _REDUCTION, True)
 offer("cross_entropy", <form_t>_cross_entropy, "input: float 2d, target: int64 1d, weight: none" + _REDUCTION, True)
 offer("multi_margin", <form_t>_multi_margin, "input: float nonempty, target: int64, weight: same optional" + _REDUCTION, True)

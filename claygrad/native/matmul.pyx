@@ -7,13 +7,31 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op, fast_t
-from claygrad.core.data.dtype cimport BF16, C64, C128, F32, F64, dtype, of_code
+from claygrad.core.data.dtype cimport BF16, C64, C128, CAT_FLOAT, F32, F64, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half, wide_half
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport BF16_WIDE, blas_load, find, gemm, gemm_from, gemm_many, gemm_takes
 from claygrad.core.data.layout cimport Layout, fresh, fresh_like, new_layout, same_shape
+from claygrad.core.dispatch.guard cimport Arg, Slot, form_t, layout_of
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots
+from claygrad.core.dispatch.registry cimport offer, offer_slots
+
+cdef struct Mm:
+    Slot input, mat2
+cdef struct Mv:
+    Slot input, vec
+cdef struct Dot:
+    Slot input, tensor
+cdef struct Vdot:
+    Slot input, other
+cdef struct Addmm:
+    Slot input, mat1, mat2, beta, alpha
+cdef struct Addmv:
+    Arg target, input, mat, vec, beta, alpha
+cdef struct Baddbmm:
+    Arg target, input, batch1, batch2, beta, alpha
+cdef struct Addr:
+    Arg target, input, vec1, vec2, beta, alpha
 
 blas_load(numpy._core._multiarray_umath.__file__.encode())
 
@@ -126,8 +144,8 @@ cdef Layout _product(Layout a, Layout b, int64_t* shape, Layout start, bint wide
     return out
 
 
-cdef Layout _mm(Op op, PyObject** slots, Layout target):
-    cdef Layout a = (<Tensor><object>slots[0]).layout, b = (<Tensor><object>slots[1]).layout
+cdef Layout _mm(Op op, Mm* given, Layout target):
+    cdef Layout a = (<Tensor>given.input).layout, b = (<Tensor>given.mat2).layout
     cdef int64_t shape[2]
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or not _blas(a) or not _blas(b) or a.shape[1] != b.shape[0]:
         return None
@@ -137,9 +155,9 @@ cdef Layout _mm(Op op, PyObject** slots, Layout target):
 
 
 # --- sums with products: beta * input + alpha * product -------------------------------------------------------------------
-cdef bint _factors(PyObject** at, double* beta, double* alpha) except -1:
+cdef bint _factors(Addmm* given, double* beta, double* alpha) except -1:
     """Read beta and alpha; False if they are no numbers."""
-    cdef object b = <object>at[0], a = <object>at[1]
+    cdef object b = <object>given.beta, a = <object>given.alpha
     if (type(b) is not int and type(b) is not float) or (type(a) is not int and type(a) is not float):
         return False
     beta[0], alpha[0] = b, a
@@ -198,19 +216,16 @@ cdef Layout _into(Layout out, Layout target):
     return target
 
 
-cdef bint _real(Layout c, Layout a, Layout b, Layout target) noexcept:
-    """Whether all three have one real dtype, and neither factor shares memory with the target."""
-    if a.dtype is not b.dtype or c.dtype is not a.dtype or not _multiplied(a.dtype.code):
-        return False
+cdef bint _apart(Layout a, Layout b, Layout target) noexcept:
+    """Whether neither factor shares memory with the target."""
     return target is None or a.storage is not target.storage and b.storage is not target.storage
 
 
-cdef Layout _addmm(Op op, PyObject** slots, Layout target):
-    """addmm(input, mat1, mat2, beta, alpha)"""
-    cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout
+cdef Layout _addmm(Op op, Addmm* given, Layout target):
+    cdef Layout c = (<Tensor>given.input).layout, a = (<Tensor>given.mat1).layout, b = (<Tensor>given.mat2).layout
     cdef int64_t shape[2]
     cdef double beta, alpha
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not _factors(slots + 3, &beta, &alpha):
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not _factors(given, &beta, &alpha):
         return None
     shape[0] = a.shape[0]
     shape[1] = b.shape[1]
@@ -218,47 +233,40 @@ cdef Layout _addmm(Op op, PyObject** slots, Layout target):
         if c.contiguous and (c.ndim == 1 or c.ndim == 2) and c.shape[c.ndim - 1] == shape[1]:
             if c.ndim == 1 or c.shape[0] == shape[0] or c.shape[0] == 1:
                 return _product(a, b, shape, c)
-    if not _real(c, a, b, target) or a.shape[1] == 0:
+    if a.dtype is not b.dtype or c.dtype is not a.dtype or not _multiplied(a.dtype.code) or not _apart(a, b, target) or a.shape[1] == 0:
         return None
     return _sum(_product(a, b, shape, None, True), c, beta, alpha, target)
 
 
-cdef Layout _addmv(Op op, PyObject** slots, Layout target):
-    """addmv(input, mat, vec, beta, alpha)"""
-    cdef Layout c = (<Tensor><object>slots[0]).layout, out
-    cdef double beta, alpha
-    if not _real(c, (<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, target):
+cdef Layout _addmv(Op op, Addmv* given):
+    cdef Layout c = <Layout>given.input.layout, a = <Layout>given.mat.layout, x = <Layout>given.vec.layout, out
+    cdef Layout target = layout_of(&given.target)
+    if not _apart(a, x, target):
         return None
-    if c.ndim > 1 or not _factors(slots + 3, &beta, &alpha):
-        return None
-    out = _times((<Tensor><object>slots[1]).layout, (<Tensor><object>slots[2]).layout, True)
-    return None if out is None else _sum(out, c, beta, alpha, target)
+    out = _times(a, x, True)
+    return None if out is None else _sum(out, c, given.beta.real, given.alpha.real, target)
 
 
-cdef Layout _baddbmm(Op op, PyObject** slots, Layout target):
-    """baddbmm(input, batch1, batch2, beta, alpha)"""
-    cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout, out
-    cdef double beta, alpha
-    if not _real(c, a, b, target) or not _factors(slots + 3, &beta, &alpha):
+cdef Layout _baddbmm(Op op, Baddbmm* given):
+    cdef Layout c = <Layout>given.input.layout, a = <Layout>given.batch1.layout, b = <Layout>given.batch2.layout, out
+    cdef Layout target = layout_of(&given.target)
+    if not _apart(a, b, target):
         return None
-    if target is None and beta == 1 and alpha == 1:
+    if target is None and given.beta.real == 1 and given.alpha.real == 1:
         out = _batch(a, b, False, c)
         if out is not None:
             return out
     out = _batch(a, b, True, None)
-    return None if out is None else _sum(out, c, beta, alpha, target)
+    return None if out is None else _sum(out, c, given.beta.real, given.alpha.real, target)
 
 
-cdef Layout _addbmm(Op op, PyObject** slots, Layout target):
-    """addbmm(input, batch1, batch2, beta, alpha)"""
-    cdef Layout c = (<Tensor><object>slots[0]).layout, a = (<Tensor><object>slots[1]).layout, b = (<Tensor><object>slots[2]).layout, out
+cdef Layout _addbmm(Op op, Baddbmm* given):
+    cdef Layout c = <Layout>given.input.layout, a = <Layout>given.batch1.layout, b = <Layout>given.batch2.layout, out
+    cdef Layout target = layout_of(&given.target)
     cdef bint ta, tb
     cdef int64_t lda, ldb, i, item = a.dtype.itemsize
     cdef int64_t shape[2]
-    cdef double beta, alpha
-    if not _real(c, a, b, target) or not _factors(slots + 3, &beta, &alpha) or a.ndim != 3 or b.ndim != 3:
-        return None
-    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or a.numel == 0 or b.numel == 0:
+    if not _apart(a, b, target) or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
     if not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
         return None
@@ -267,16 +275,16 @@ cdef Layout _addbmm(Op op, PyObject** slots, Layout target):
     for i in range(a.shape[0]):
         _gemm(_code(a, True), ta, tb, shape[0], shape[1], a.shape[2], a.data() + i * a.strides[0] * item, lda,
               b.data() + i * b.strides[0] * item, ldb, out.data(), shape[1], i > 0)
-    return _sum(out, c, beta, alpha, target)
+    return _sum(out, c, given.beta.real, given.alpha.real, target)
 
 
-cdef Layout _addr(Op op, PyObject** slots, Layout target):
-    """addr(input, vec1, vec2, beta, alpha)"""
-    cdef Layout c = (<Tensor><object>slots[0]).layout, x = (<Tensor><object>slots[1]).layout, y = (<Tensor><object>slots[2]).layout, out
+cdef Layout _addr(Op op, Addr* given):
+    cdef Layout c = <Layout>given.input.layout, x = <Layout>given.vec1.layout, y = <Layout>given.vec2.layout, out
+    cdef Layout target = layout_of(&given.target)
+    cdef double beta = given.beta.real, alpha = given.alpha.real
     cdef int64_t shape[2]
     cdef int64_t steps[2]
-    cdef double beta, alpha
-    if not _real(c, x, y, target) or not _factors(slots + 3, &beta, &alpha) or x.ndim != 1 or y.ndim != 1 or x.dtype.code == BF16:
+    if not _apart(x, y, target):
         return None
     shape[0], shape[1] = x.shape[0], y.shape[0]
     out = fresh(x.dtype, 2, shape)
@@ -289,8 +297,8 @@ cdef Layout _addr(Op op, PyObject** slots, Layout target):
     return _into(out, target)
 
 
-cdef Layout _bmm(Op op, PyObject** slots, Layout target):
-    return _batch((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, False, None)
+cdef Layout _bmm(Op op, Mm* given, Layout target):
+    return _batch((<Tensor>given.input).layout, (<Tensor>given.mat2).layout, False, None)
 
 
 cdef Layout _batch(Layout a, Layout b, bint wide, Layout start):
@@ -340,8 +348,8 @@ cdef Layout products(Layout a, Layout b, bint wide=False, Layout start=None):
     return out
 
 
-cdef Layout _mv(Op op, PyObject** slots, Layout target):
-    return _times((<Tensor><object>slots[0]).layout, (<Tensor><object>slots[1]).layout, False)
+cdef Layout _mv(Op op, Mv* given, Layout target):
+    return _times((<Tensor>given.input).layout, (<Tensor>given.vec).layout, False)
 
 
 cdef Layout _times(Layout a, Layout x, bint wide):
@@ -364,11 +372,19 @@ cdef Layout _times(Layout a, Layout x, bint wide):
     return out
 
 
-cdef Layout _dot(Op op, PyObject** slots, Layout target):
-    cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, out
-    if x.ndim != 1 or y.ndim != 1 or x.dtype is not y.dtype or not _blas(x) or not _blas(y) or x.shape[0] != y.shape[0]:
-        return None
-    if x.dtype.code == BF16 or op.name == "vdot" and x.dtype.code != F32 and x.dtype.code != F64:
+cdef Layout _dot(Op op, Dot* given, Layout target):
+    return _of_vectors((<Tensor>given.input).layout, (<Tensor>given.tensor).layout)
+
+
+cdef Layout _vdot(Op op, Vdot* given, Layout target):
+    """Of real vectors."""
+    cdef Layout x = (<Tensor>given.input).layout
+    return None if x.dtype.category != CAT_FLOAT else _of_vectors(x, (<Tensor>given.other).layout)
+
+
+cdef Layout _of_vectors(Layout x, Layout y):
+    cdef Layout out
+    if x.ndim != 1 or y.ndim != 1 or x.dtype is not y.dtype or not _blas(x) or x.dtype.code == BF16 or x.shape[0] != y.shape[0]:
         return None
     if x.shape[0] == 0:
         out = fresh(x.dtype, 0, NULL)
@@ -433,6 +449,14 @@ cdef Layout _added(PyObject** args):
     return (<Tensor>args[0]).layout if <object>args[1] == 1 else None
 
 
+cdef int _kernels_of(Op op) except -1:
+    """The dtypes that BLAS multiplies and adds."""
+    cdef int code
+    for code in (F32, F64, BF16):
+        op.kernels[code] = <void*>gemm if _multiplied(code) else NULL
+    return 0
+
+
 cdef int _rules_of_mm(Op op) except -1:
     op.fast_rules[0], op.fast_rules[1] = _left, _right
     return 0
@@ -448,7 +472,10 @@ offer_slots("addmm", <fast_t>_addmm).ready = _rules_of_addmm
 offer_slots("bmm", <fast_t>_bmm)
 offer_slots("mv", <fast_t>_mv)
 offer_slots("dot", <fast_t>_dot)
-offer_slots("addmv", <fast_t>_addmv)
-offer_slots("baddbmm", <fast_t>_baddbmm)
-offer_slots("addbmm", <fast_t>_addbmm)
-offer_slots("addr", <fast_t>_addr)
+offer_slots("vdot", <fast_t>_vdot)
+offer("addmv", <form_t>_addmv, "target, input: kernel strided 0-1d, mat: same strided 2d, vec: same strided 1d, "
+      "beta alpha: float").ready = _kernels_of
+offer("baddbmm", <form_t>_baddbmm, "target, input: kernel strided, batch1 batch2: same strided 3d, beta alpha: float").ready = _kernels_of
+offer("addbmm", <form_t>_addbmm,
+      "target, input: kernel strided, batch1 batch2: same strided nonempty 3d, beta alpha: float").ready = _kernels_of
+offer("addr", <form_t>_addr, "target, input: float strided, vec1 vec2: same strided 1d, beta alpha: float")

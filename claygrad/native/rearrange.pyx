@@ -5,9 +5,9 @@ from libc.string cimport memset
 from claygrad.core.op cimport Op
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, copy_strided
-from claygrad.core.data.layout cimport (Layout, as_contiguous, axis_in, channels_last, fresh, fresh_like, fresh_strided, new_layout,
-                                        same_shape, strictly_row_major)
-from claygrad.native.view cimport narrowed, on_diagonal
+from claygrad.core.data.layout cimport (Layout, as_contiguous, axis_in, channels_last, fresh, fresh_channels_last, fresh_like,
+                                        fresh_strided, new_layout, same_shape, strictly_row_major)
+from claygrad.native.view cimport at_index, on_diagonal, sliced
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.dispatch.guard cimport Arg, form_t, is_none, layout_of
 from claygrad.core.dispatch.registry cimport offer
@@ -65,10 +65,7 @@ cdef bint has_default_strides(Layout v) noexcept:
 
 
 cdef Layout channels_at_the_end(Layout v):
-    cdef int64_t strides[4]
-    strides[1], strides[3], strides[2] = 1, v.shape[1], v.shape[1] * v.shape[3]
-    strides[0] = strides[2] * v.shape[2]
-    cdef Layout out = fresh_strided(v.dtype, 4, v.shape, strides)
+    cdef Layout out = fresh_channels_last(v.dtype, v.shape)
     write_layout(out, v)
     return out
 
@@ -290,29 +287,15 @@ cdef Layout _with(Layout out, Layout part, Layout src):
 
 cdef Layout _selected(Layout v, Arg* dim, Arg* index):
     """The view of select; None if an argument is out of range."""
-    cdef Layout part
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int64_t at = index.value
-    cdef int i, a = axis_in(dim.value, v.ndim)
-    if a < 0 or at < -v.shape[a] or at >= v.shape[a]:
-        return None
-    part = narrowed(v, a, at + v.shape[a] if at < 0 else at, 1, 1)
-    for i in range(v.ndim - 1):
-        shape[i], strides[i] = part.shape[i if i < a else i + 1], part.strides[i if i < a else i + 1]
-    return new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, part.offset)
+    cdef int a = axis_in(dim.value, v.ndim)
+    return None if a < 0 else at_index(v, a, index.value)
 
 
 cdef Layout _sliced(Layout v, Arg* dim, Arg* start, Arg* end, Arg* step):
     cdef int a = axis_in(dim.value, v.ndim)
-    cdef int64_t n, from_, to
     if a < 0 or step.value <= 0:
         return None
-    n = v.shape[a]
-    from_, to = 0 if is_none(start) else start.value, n if is_none(end) else end.value
-    from_ = max(from_ + n, 0) if from_ < 0 else min(from_, n)
-    to = max(to + n, 0) if to < 0 else min(to, n)
-    return narrowed(v, a, from_, max(0, (to - from_ + step.value - 1) // step.value), step.value)
+    return sliced(v, a, 0 if is_none(start) else start.value, v.shape[a] if is_none(end) else end.value, step.value)
 
 
 cdef Layout _diagonal(Layout v, Arg* offset, Arg* dim1, Arg* dim2):

@@ -7,12 +7,13 @@ from claygrad.core.op cimport POINTWISE, PROMOTE_BOOL, PROMOTE_INDEX, PROMOTE_SU
 from claygrad.core.data.dtype cimport BF16, BOOL, CAT_FLOAT, F16, F32, F64, I64, N_NATIVE, dtype, of_code
 from claygrad.core.dispatch.convert_half cimport cast_half
 from claygrad.core.data.kernels cimport ReduceInput, find, reduce_fn, reduce_lines, rows2_fn, rows_fn
-from claygrad.core.data.layout cimport (Layout, by_stride, dense, fresh, fresh_like, as_contiguous, new_contiguous, new_layout, permuted,
-                                        same_shape, is_broadcast)
+from claygrad.core.data.layout cimport (Layout, Lines, as_contiguous, axis_in, by_stride, dense, fresh, fresh_like, is_broadcast,
+                                        lines_along, new_contiguous, new_layout, permuted, same_shape)
 from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
 from claygrad.native.view cimport narrowed
 from claygrad.core.tensor cimport Tensor, bare_tensor, requires
+from claygrad.core.dispatch.guard cimport Arg, Slot, guard, guarded
 from claygrad.core.dispatch.registry cimport REDUCE_TABLE, offer_slots, take_loops, offer_table
 
 cdef enum:
@@ -276,6 +277,14 @@ cdef Layout _in_parts(reduce_fn f, reduce_fn again, Layout x, object dim, bint k
     return out
 
 
+cdef struct Both:
+    Slot input, dim, keepdim
+cdef struct Rows:
+    Arg input, dim
+cdef struct RowsBackward:
+    Arg grad_output, output, dim
+
+
 cdef Layout _reduce(Op op, PyObject** slots, Layout target):
     cdef Layout x = (<Tensor><object>slots[0]).layout, out
     cdef dtype kind = x.dtype
@@ -335,81 +344,56 @@ cdef Layout _sum_back(PyObject** args):
     return new_layout(g.storage, g.dtype, ndim, dims, steps, g.offset)
 
 
-cdef list _both(Op op, PyObject** slots, Layout target):
-    """aminmax(input, dim, keepdim)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout
-    cdef bint keep = <object>slots[2] is True
-    low = reduced(<reduce_fn>op.kernels[x.dtype.code], NULL, x, <object>slots[1], keep, x.dtype)
-    return None if low is None else [low, reduced(<reduce_fn>op.number_kernels[x.dtype.code], NULL, x, <object>slots[1], keep, x.dtype)]
+cdef list _both(Op op, Both* a, Layout target):
+    """The smallest and the largest."""
+    cdef Layout x = (<Tensor>a.input).layout, low
+    cdef bint keep = <object>a.keepdim is True
+    low = reduced(<reduce_fn>op.kernels[x.dtype.code], NULL, x, <object>a.dim, keep, x.dtype)
+    return None if low is None else [low, reduced(<reduce_fn>op.number_kernels[x.dtype.code], NULL, x, <object>a.dim, keep, x.dtype)]
 
 
 # (x, the result or NULL, out; outer, n, inner)
 ctypedef void (*columns_fn)(const void*, const void*, void*, int64_t, int64_t, int64_t) noexcept nogil
 
 
-cdef int64_t _behind(object dim, Layout x) noexcept:
-    """The number of elements after an axis (the inner size); 0 if the axis is invalid."""
-    cdef int64_t axis, inner = 1
-    cdef int i
-    if type(dim) is not int or not -x.ndim <= dim < x.ndim:
-        return 0
-    axis = dim
-    for i in range(<int>(axis + 1 if axis >= 0 else axis + 1 + x.ndim), x.ndim):
-        inner *= x.shape[i]
-    return inner
-
-
-cdef int64_t _length(object dim, Layout x) noexcept:
-    return x.shape[<int>dim if dim >= 0 else <int>dim + x.ndim]
-
-
-cdef Layout _rows(Op op, PyObject** slots, Layout target):
-    """softmax(input, dim, dtype)"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, out
+cdef Layout _rows(Op op, Rows* a):
+    """softmax and log_softmax."""
+    cdef Layout x = <Layout>a.input.layout, out
     cdef rows_fn f = <rows_fn>op.kernels[x.dtype.code]
     cdef columns_fn across = <columns_fn>op.number_kernels[x.dtype.code]
-    cdef int64_t inner, n
-    if f == NULL or x.numel == 0 or target is not None:
+    cdef int d = axis_in(a.dim.value, x.ndim)
+    cdef Lines s
+    if d < 0:
         return None
-    inner = _behind(<object>slots[1], x)
-    if inner == 0 or op.n_params > 2 and <object>slots[2] is not None and <object>slots[2] is not x.dtype:
-        return None
-    x = as_contiguous(x)
-    n, out = _length(<object>slots[1], x), fresh_like(x)
-    if inner > 1:
+    s, out = lines_along(x.ndim, x.shape, d), fresh_like(x)
+    if s.inner > 1:
         with nogil:
-            across(x.data(), NULL, out.data(), x.numel // (n * inner), n, inner)
+            across(x.data(), NULL, out.data(), s.outer, s.n, s.inner)
     elif x.numel > RELEASE:
         with nogil:
-            f(x.data(), out.data(), x.numel // n, n)
+            f(x.data(), out.data(), s.outer, s.n)
     else:
-        f(x.data(), out.data(), x.numel // n, n)
+        f(x.data(), out.data(), s.outer, s.n)
     return out
 
 
-cdef Layout _rows2(Op op, PyObject** slots, Layout target):
-    """softmax_backward(grad, out, dim)"""
-    cdef Layout g = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout, out
+cdef Layout _rows_backward(Op op, RowsBackward* a):
+    cdef Layout g = <Layout>a.grad_output.layout, y = <Layout>a.output.layout, out
     cdef rows2_fn f = <rows2_fn>op.kernels[y.dtype.code]
     cdef columns_fn across = <columns_fn>op.number_kernels[y.dtype.code]
-    cdef int64_t inner, n
-    if f == NULL:
+    cdef int d = axis_in(a.dim.value, y.ndim)
+    cdef Lines s
+    if d < 0 or not same_shape(g, y):
         return None
-    if g.dtype is not y.dtype or not same_shape(g, y) or y.numel == 0:
-        return None
-    inner = _behind(<object>slots[2], y)
-    if inner == 0:
-        return None
-    g, y = as_contiguous(g), as_contiguous(y)
-    n, out = _length(<object>slots[2], y), fresh_like(y)
-    if inner > 1:
+    s, out = lines_along(y.ndim, y.shape, d), fresh_like(y)
+    if s.inner > 1:
         with nogil:
-            across(g.data(), y.data(), out.data(), y.numel // (n * inner), n, inner)
+            across(g.data(), y.data(), out.data(), s.outer, s.n, s.inner)
     elif y.numel > RELEASE:
         with nogil:
-            f(g.data(), y.data(), out.data(), y.numel // n, n)
+            f(g.data(), y.data(), out.data(), s.outer, s.n)
     else:
-        f(g.data(), y.data(), out.data(), y.numel // n, n)
+        f(g.data(), y.data(), out.data(), s.outer, s.n)
     return out
 
 
@@ -445,12 +429,14 @@ cdef bint _table(Op op, str kernel, bint found) except -1:
                     op.number_kernels[code] = op.number_kernels[I64]
         if kernel == "sum":
             op.fast_rules[0] = _sum_back
-    elif take_loops(op, b"rows", name) or take_loops(op, b"rows2", name):
-        op.fast = <fast_t>_rows if find(b"rows", name, F32) != NULL else <fast_t>_rows2
-        for code in (F32, F64):
-            op.number_kernels[<int>code] = find(b"rows" if op.fast == <fast_t>_rows else b"rows2", name + b"_columns", code)
-    else:
+        return True
+    family = b"rows" if find(b"rows", name, F32) != NULL else b"rows2"
+    if not take_loops(op, family, name):
         return False
+    op.fast, op.form = guarded, <void*>_rows if family == b"rows" else <void*>_rows_backward
+    for code in (F32, F64):
+        op.number_kernels[<int>code] = find(family, name + b"_columns", code)
+    guard(op, "input: kernel copied nonempty" if family == b"rows" else "grad_output: kernel copied, output: same copied nonempty")
     return True
 
 

@@ -410,7 +410,8 @@ offer("scatter_add", <form_t>_scatter_add, "target, input: float integer strided
 offer("scatter_reduce", <form_t>_scatter_reduce,
       "target, input: float int64 strided nonempty, src: same strided nonempty" + _INDEX + _REDUCTIONS + "|sum")
 offer("index_select", <form_t>_index_select, "input: any strided nonempty" + _ENTRIES)
-offer("index_add", <form_t>_index_add, "target, input: float integer strided nonempty, source: same copied nonempty, alpha: float" + _ENTRIES)
+offer("index_add", <form_t>_index_add,
+      "target, input: float integer strided nonempty, source: same copied nonempty, alpha: float" + _ENTRIES)
 offer("index_copy", <form_t>_index_copy, "target, input: any strided nonempty, source: same strided nonempty" + _ENTRIES)
 offer("index_fill", <form_t>_index_fill, "target, input: any strided nonempty, value: raw" + _ENTRIES)
 offer("index_reduce", <form_t>_index_reduce,

@@ -2,13 +2,13 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.op cimport Op, find_op
+from claygrad.core.op cimport Op, composite_slots_t, find_op
 from claygrad.core.data.dtype cimport I64
 from claygrad.core.data.layout cimport Layout, axis_in, same_shape
 from claygrad.native.view cimport axis_of, sizes_of
 from claygrad.core.tensor cimport Tensor, requires
-from claygrad.core.dispatch.call cimport call_view
-from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
+from claygrad.core.dispatch.call cimport call_view, view_by
+from claygrad.core.dispatch.guard cimport Arg, Slot, form_t, int_at, is_none
 from claygrad.core.dispatch.registry cimport offer, offer_composite_slots
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
@@ -34,27 +34,23 @@ cdef struct TensorSplit:
     Arg input, indices_or_sections, dim, indices, sections, tensor_indices_or_sections
 cdef struct FixedSplit:
     Arg input, indices_or_sections, indices, sections
-
-
-cdef inline object _viewed(str name, object input, object a, object b, object c, object d):
-    """Call a view operation."""
-    cdef PyObject* slots[8]
-    slots[0], slots[1], slots[2], slots[3], slots[4] = <PyObject*>input, <PyObject*>a, <PyObject*>b, <PyObject*>c, <PyObject*>d
-    return call_view(find_op(name), slots)
-
-
-cdef inline bint _count(object x, int64_t* into):
-    if type(x) is not int or not 0 < x < 0x40000000:
-        return False
-    into[0] = x
-    return True
+cdef struct Hstack:
+    Arg tensors
+cdef struct Movedim:
+    Slot input, source, destination
+cdef struct Formatted:
+    Slot input, memory_format
+cdef struct Reshape:
+    Slot input, shape
+cdef struct Equal:
+    Slot input, other
 
 
 cdef object _pieces(const Arg* input, int64_t size, int64_t dim):
     """Of `size` entries each, but for the last."""
     cdef Layout v = <Layout>input.layout
     cdef int d = axis_in(dim, v.ndim)
-    return None if d < 0 or v.shape[d] == 0 or size < 1 else _viewed("split_evenly", <object>input.given, size, d, None, None)
+    return None if d < 0 or v.shape[d] == 0 or size < 1 else view_by("split_evenly", <object>input.given, size, d, None, None)
 
 
 cdef object _chunk(Op op, Chunk* a):
@@ -94,13 +90,12 @@ cdef object _narrow(Op op, Narrow* a):
     if not -n <= start <= n or not 0 <= a.length.value <= n:
         return None
     start = start + n if start < 0 else start
-    return None if start + a.length.value > n else _viewed("narrow_view", <object>a.input.given, d, start, <object>a.length.given, None)
+    return None if start + a.length.value > n else view_by("narrow_view", <object>a.input.given, d, start, <object>a.length.given, None)
 
 
-cdef object _movedim(Op op, PyObject** slots):
-    """movedim(input, source, destination)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef object source = <object>slots[1], destination = <object>slots[2]
+cdef object _movedim(Op op, Movedim* given):
+    cdef Layout v = (<Tensor>given.input).layout
+    cdef object source = <object>given.source, destination = <object>given.destination
     cdef int order[64]
     cdef unsigned long long moved = 0
     cdef int i, k = 0, a, b
@@ -113,7 +108,8 @@ cdef object _movedim(Op op, PyObject** slots):
     for i in range(v.ndim):
         order[i] = -1
     for i in range(len(source)):
-        a, b = axis_of(source[i], v.ndim), axis_of(destination[i], v.ndim)
+        of, to = source[i], destination[i]
+        a, b = axis_of(<PyObject*>of, v.ndim), axis_of(<PyObject*>to, v.ndim)
         if a < 0 or b < 0 or moved >> a & 1 or order[b] >= 0:
             return None
         order[b] = a
@@ -126,7 +122,7 @@ cdef object _movedim(Op op, PyObject** slots):
             order[i] = k
             k += 1
         dims.append(order[i])
-    return _viewed("permute", <object>slots[0], tuple(dims), None, None, None)
+    return view_by("permute", <object>given.input, tuple(dims), None, None, None)
 
 
 cdef object _unflatten(Op op, Unflatten* a):
@@ -156,31 +152,30 @@ cdef object _unflatten(Op op, Unflatten* a):
             shape += [sizes[k] for k in range(n)]
         else:
             shape.append(v.shape[i])
-    return _viewed("view", <object>a.input.given, tuple(shape), None, None, None)
+    return view_by("view", <object>a.input.given, tuple(shape), None, None, None)
 
 
 cdef object _swap(Op op, PyObject** slots):
-    """swapaxes(input, axis0, axis1), swapdims(input, dim0, dim1)"""
-    return _viewed("transpose", <object>slots[0], <object>slots[1], <object>slots[2], None, None)
+    """swapaxes(input, axis0, axis1) and swapdims(input, dim0, dim1) are transpose(input, dim0, dim1)."""
+    return call_view(find_op("transpose"), slots)
 
 
-cdef object _contiguous(Op op, PyObject** slots):
-    """contiguous(input, memory_format) of what is"""
-    return <object>slots[0] if (<Tensor><object>slots[0]).layout.contiguous and slots[1] == <PyObject*>op.defaults[1] else None
+cdef object _contiguous(Op op, Formatted* a):
+    """Of what is."""
+    return <object>a.input if (<Tensor>a.input).layout.contiguous and a.memory_format == <PyObject*>op.defaults[1] else None
 
 
-cdef object _cpu(Op op, PyObject** slots):
-    """cpu(input, memory_format) of what is in main memory"""
-    cdef Tensor t = <Tensor><object>slots[0]
-    return t if slots[1] == <PyObject*>op.defaults[1] else None
+cdef object _cpu(Op op, Formatted* a):
+    """Of what is in main memory."""
+    return <object>a.input if a.memory_format == <PyObject*>op.defaults[1] else None
 
 
-cdef object _reshape(Op op, PyObject** slots):
-    """reshape(input, shape) of contiguous memory"""
-    cdef object shape = <object>slots[1]
-    if not (<Tensor><object>slots[0]).layout.contiguous:
+cdef object _reshape(Op op, Reshape* a):
+    """Of contiguous memory."""
+    cdef object shape = <object>a.shape
+    if not (<Tensor>a.input).layout.contiguous:
         return None
-    return _viewed("view", <object>slots[0], (shape,) if type(shape) is int else shape, None, None, None)
+    return view_by("view", <object>a.input, (shape,) if type(shape) is int else shape, None, None, None)
 
 
 cdef object _flatten(Op op, Flatten* a):
@@ -198,12 +193,12 @@ cdef object _flatten(Op op, Flatten* a):
         if i < start or i >= end:
             shape.append(n)
             n = 1
-    return _viewed("view", <object>a.input.given, tuple(shape), None, None, None)
+    return view_by("view", <object>a.input.given, tuple(shape), None, None, None)
 
 
-cdef object _hstack(Op op, PyObject** slots):
-    """hstack(tensors) of tensors with axes"""
-    cdef object tensors = <object>slots[0]
+cdef object _hstack(Op op, Hstack* a):
+    """Of tensors with axes."""
+    cdef object tensors = <object>a.tensors.given
     if not tensors:
         return None
     for x in tensors:
@@ -228,9 +223,9 @@ cdef object _take_along(Op op, TakeAlong* a):
     return find_op("gather")(<object>a.input.given, d, <object>a.indices.given)
 
 
-cdef object _equal(Op op, PyObject** slots):
-    """equal(input, other) of one dtype"""
-    cdef Layout x = (<Tensor><object>slots[0]).layout, y = (<Tensor><object>slots[1]).layout
+cdef object _equal(Op op, Equal* a):
+    """Of one dtype."""
+    cdef Layout x = (<Tensor>a.input).layout, y = (<Tensor>a.other).layout
     cdef bint found
     if x.dtype is not y.dtype:
         return None
@@ -251,12 +246,12 @@ cdef object _cut(object input, object where, int d, bint even):
     cdef int64_t count = 0, n = v.shape[d], start = 0, length
     cdef int i, k
     out = []
-    if _count(where, &count) and count <= 1 << 20:
+    if int_at(<PyObject*>where, &count) and 0 < count <= 1 << 20:
         if even and n % count:
             return None
         for i in range(count):
             length = n // count + (i < n % count)
-            out.append(_viewed("slice", input, d, start, start + length, 1))
+            out.append(view_by("slice", input, d, start, start + length, 1))
             start += length
         return tuple(out)
     if isinstance(where, Tensor):
@@ -270,7 +265,7 @@ cdef object _cut(object input, object where, int d, bint even):
     if k < 0:
         return None
     for i in range(k + 1):
-        out.append(_viewed("slice", input, d, edges[i - 1] if i else 0, edges[i] if i < k else n, 1))
+        out.append(view_by("slice", input, d, edges[i - 1] if i else 0, edges[i] if i < k else n, 1))
     return tuple(out)
 
 
@@ -298,10 +293,10 @@ offer("tensor_split", <form_t>_tensor_split,
 offer("fixed_split", <form_t>_fixed_split, "input: any strided, indices_or_sections: raw, indices sections: none", True)
 offer("flatten", <form_t>_flatten, "input: any", True)
 offer("take_along", <form_t>_take_along, "input: any strided, indices: int64", True)
-offer_composite_slots("movedim", _movedim)
-offer_composite_slots("reshape", _reshape)
-offer_composite_slots("equal", _equal)
+offer("hstack", <form_t>_hstack, "tensors: raw", True)
+offer_composite_slots("movedim", <composite_slots_t>_movedim)
+offer_composite_slots("reshape", <composite_slots_t>_reshape)
+offer_composite_slots("equal", <composite_slots_t>_equal)
 offer_composite_slots("swap", _swap)
-offer_composite_slots("contiguous", _contiguous)
-offer_composite_slots("cpu", _cpu)
-offer_composite_slots("hstack", _hstack)
+offer_composite_slots("contiguous", <composite_slots_t>_contiguous)
+offer_composite_slots("cpu", <composite_slots_t>_cpu)

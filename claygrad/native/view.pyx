@@ -2,35 +2,53 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.op cimport Op, fast_t
-from claygrad.core.data.dtype cimport C64, C128, F32, F64, of_code
-from claygrad.core.data.layout cimport Layout, new_layout
+from claygrad.core.op cimport Op, composite_slots_t, fast_t
+from claygrad.core.data.dtype cimport C64, C128, F32, of_code
+from claygrad.core.data.layout cimport Layout, axis_in, new_layout
+from claygrad.core.dispatch.guard cimport Arg, Slot, form_t, int_at
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.dispatch.registry cimport offer_slots, offer_composite_slots
+from claygrad.core.dispatch.registry cimport offer, offer_composite_slots, offer_slots
 
-cdef extern from "Python.h":
-    long long PyLong_AsLongLongAndOverflow(object x, int* overflow) except? -1
+# The arguments, by name: Note [The guard].
+cdef struct Select:
+    Slot input, dim, index
+cdef struct Slice:
+    Slot input, dim, start, end, step
+cdef struct Narrow:
+    Slot input, dim, start, length
+cdef struct Diagonal:
+    Slot input, offset, dim1, dim2
+cdef struct AsStrided:
+    Slot input, size, stride, storage_offset
+cdef struct Unfold:
+    Slot input, dimension, size, step
+cdef struct AsComplex:
+    Arg input
+cdef struct SplitEvenly:
+    Slot input, split_size, dim
+cdef struct SplitWithSizes:
+    Slot input, split_sizes, dim
+cdef struct Unbind:
+    Slot input, dim
+cdef struct T:
+    Slot input
+cdef struct Transpose:
+    Slot input, dim0, dim1
+cdef struct Unsqueeze:
+    Slot input, dim
+cdef struct View:
+    Slot input, size, dtype
+cdef struct Expand:
+    Slot input, size, implicit
+cdef struct Permute:
+    Slot input, dims
+cdef struct Squeeze:
+    Slot input, dim
 
-# Max value of an index, so that sums and products do not overflow.
-cdef enum:
-    SAFE = 1 << 30
 
-
-cdef inline bint _small(object x, int64_t* out) noexcept:
-    """Whether it is an exact int within that limit."""
-    cdef int overflow = 0
-    if type(x) is not int:
-        return False
-    out[0] = PyLong_AsLongLongAndOverflow(x, &overflow)
-    return not overflow and -SAFE < out[0] < SAFE
-
-
-cdef int axis_of(object dim, int ndim) noexcept:
-    cdef int64_t d = 0
-    if not _small(dim, &d):
-        return -1
-    d = d + ndim if d < 0 else d
-    return <int>d if 0 <= d < ndim else -1
+cdef int axis_of(PyObject* dim, int ndim) noexcept:
+    cdef int64_t d
+    return axis_in(d, ndim) if int_at(dim, &d) else -1
 
 
 cdef int sizes_of(object given, int64_t* out) except -2:
@@ -38,13 +56,13 @@ cdef int sizes_of(object given, int64_t* out) except -2:
     if type(given) is not tuple and type(given) is not list and not isinstance(given, tuple):
         return -1
     for x in given:
-        if i == 64 or not _small(x, &out[i]):
+        if i == 64 or not int_at(<PyObject*>x, &out[i]):
             return -1
         i += 1
     return i
 
 
-cdef int64_t apart(int64_t stride, int64_t step, int64_t length) noexcept:
+cdef int64_t _apart(int64_t stride, int64_t step, int64_t length) noexcept:
     """The stride of every `step`-th element. With at most one element any stride is valid, and the product may overflow."""
     if length <= 1 and (step > 0x7fffffff or stride > 0x7ffffff or stride < -0x7ffffff):
         return stride
@@ -59,11 +77,11 @@ cdef Layout narrowed(Layout v, int dim, int64_t start, int64_t length, int64_t s
     for i in range(v.ndim):
         shape[i], strides[i] = v.shape[i], v.strides[i]
     shape[dim] = length
-    strides[dim] = apart(strides[dim], step, length)
+    strides[dim] = _apart(strides[dim], step, length)
     return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset + start * v.strides[dim])
 
 
-cdef Layout _without(Layout v, int dim, int64_t at):
+cdef Layout without_axis(Layout v, int dim, int64_t at):
     """Element `at` of an axis, which is removed."""
     cdef int64_t shape[64]
     cdef int64_t strides[64]
@@ -74,37 +92,54 @@ cdef Layout _without(Layout v, int dim, int64_t at):
     return new_layout(v.storage, v.dtype, v.ndim - 1, shape, strides, v.offset + at * v.strides[dim])
 
 
-cdef Layout _select(Op op, PyObject** slots, Layout target):
-    """select(input, dim, index)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[1], v.ndim)
-    cdef int64_t at = 0
-    if d < 0 or not _small(<object>slots[2], &at) or at < -v.shape[d] or at >= v.shape[d]:
-        return None
-    return _without(v, d, at + v.shape[d] if at < 0 else at)
+cdef Layout at_index(Layout v, int dim, int64_t at):
+    """The same, counted from either end; None if there is none."""
+    return without_axis(v, dim, at + v.shape[dim] if at < 0 else at) if -v.shape[dim] <= at < v.shape[dim] else None
 
 
-cdef Layout _slice(Op op, PyObject** slots, Layout target):
-    """slice(input, dim, start, end, step)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[1], v.ndim)
-    cdef int64_t start = 0, end = 0, step = 0, n
-    if d < 0 or not _small(<object>slots[4], &step) or step <= 0:
-        return None
-    n = end = v.shape[d]
-    if <object>slots[2] is not None and not _small(<object>slots[2], &start):
-        return None
-    if <object>slots[3] is not None and not _small(<object>slots[3], &end):
-        return None
+cdef Layout sliced(Layout v, int dim, int64_t start, int64_t end, int64_t step):
+    """As a slice with a positive step takes them."""
+    cdef int64_t n = v.shape[dim]
     start = max(start + n, 0) if start < 0 else min(start, n)
     end = max(end + n, 0) if end < 0 else min(end, n)
-    return narrowed(v, d, start, (end - start - 1) // step + 1 if end > start else 0, step)
+    return narrowed(v, dim, start, (end - start - 1) // step + 1 if end > start else 0, step)
 
 
-cdef Layout _narrow(Op op, PyObject** slots, Layout target):
-    """narrow_view(input, dim, start, length)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int64_t d = <object>slots[1], start = <object>slots[2], length = <object>slots[3]
+cdef Layout with_axis(Layout v, int dim):
+    """With a new axis of one element."""
+    cdef int64_t shape[64]
+    cdef int64_t strides[64]
+    cdef int i
+    for i in range(v.ndim):
+        shape[i if i < dim else i + 1] = v.shape[i]
+        strides[i if i < dim else i + 1] = v.strides[i]
+    shape[dim] = 1
+    strides[dim] = v.shape[dim] * v.strides[dim] if dim < v.ndim else 1
+    return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
+
+
+cdef Layout _select(Op op, Select* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
+    cdef int d = axis_of(a.dim, v.ndim)
+    cdef int64_t at
+    return at_index(v, d, at) if d >= 0 and int_at(a.index, &at) else None
+
+
+cdef Layout _slice(Op op, Slice* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
+    cdef int d = axis_of(a.dim, v.ndim)
+    cdef int64_t start = 0, end, step
+    if d < 0 or not int_at(a.step, &step) or step <= 0:
+        return None
+    end = v.shape[d]
+    if a.start != <PyObject*>None and not int_at(a.start, &start) or a.end != <PyObject*>None and not int_at(a.end, &end):
+        return None
+    return sliced(v, d, start, end, step)
+
+
+cdef Layout _narrow(Op op, Narrow* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
+    cdef int64_t d = <object>a.dim, start = <object>a.start, length = <object>a.length
     if not 0 <= d < v.ndim or not 0 <= start <= v.shape[d] or not 0 <= length <= v.shape[d] - start:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds the size of dimension {d}.")
     return narrowed(v, <int>d, start, length, 1)
@@ -126,25 +161,25 @@ cdef Layout on_diagonal(Layout v, int64_t offset, int a, int b):
                       v.offset + (rows * v.strides[a] + columns * v.strides[b] if n else 0))
 
 
-cdef Layout _diagonal(Op op, PyObject** slots, Layout target):
-    """diagonal(input, offset, dim1, dim2)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int a = axis_of(<object>slots[2], v.ndim), b = axis_of(<object>slots[3], v.ndim)
+cdef Layout _diagonal(Op op, Diagonal* given, Layout target):
+    cdef Layout v = (<Tensor>given.input).layout
+    cdef int a = axis_of(given.dim1, v.ndim), b = axis_of(given.dim2, v.ndim)
     cdef int64_t offset = 0
-    if a < 0 or b < 0 or a == b or not _small(<object>slots[1], &offset):
+    if a < 0 or b < 0 or a == b or not int_at(given.offset, &offset):
         return None
     return on_diagonal(v, offset, a, b)
 
 
-cdef Layout _as_strided(Op op, PyObject** slots, Layout target):
-    """as_strided(input, size, stride, storage_offset)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef Layout _as_strided(Op op, AsStrided* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t offset = v.offset
     cdef double need
-    cdef int i, n = sizes_of(<object>slots[1], shape)
-    if n < 0 or sizes_of(<object>slots[2], strides) != n or (<object>slots[3] is not None and not _small(<object>slots[3], &offset)):
+    cdef int i, n = sizes_of(<object>a.size, shape)
+    if n < 0 or sizes_of(<object>a.stride, strides) != n:
+        return None
+    if <object>a.storage_offset is not None and not int_at(a.storage_offset, &offset):
         return None
     need = offset + 1
     for i in range(n):
@@ -156,14 +191,13 @@ cdef Layout _as_strided(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, n, shape, strides, offset)
 
 
-cdef Layout _unfold(Op op, PyObject** slots, Layout target):
-    """unfold(input, dimension, size, step)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef Layout _unfold(Op op, Unfold* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t size = 0, step = 0
-    cdef int i, d = axis_of(<object>slots[1], v.ndim)
-    if d < 0 or v.ndim >= 63 or not _small(<object>slots[2], &size) or not _small(<object>slots[3], &step):
+    cdef int i, d = axis_of(a.dimension, v.ndim)
+    if d < 0 or v.ndim >= 63 or not int_at(a.size, &size) or not int_at(a.step, &step):
         return None
     if size < 0 or size > v.shape[d] or step <= 0:
         return None
@@ -171,16 +205,15 @@ cdef Layout _unfold(Op op, PyObject** slots, Layout target):
         shape[i], strides[i] = v.shape[i], v.strides[i]
     shape[v.ndim], strides[v.ndim] = size, v.strides[d]
     shape[d] = (v.shape[d] - size) // step + 1
-    strides[d] = apart(v.strides[d], step, shape[d])
+    strides[d] = _apart(v.strides[d], step, shape[d])
     return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
 
 
-cdef Layout _as_complex(Op op, PyObject** slots, Layout target):
-    """view_as_complex(input)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef Layout _as_complex(Op op, AsComplex* a):
+    cdef Layout v = <Layout>a.input.layout
     cdef int64_t strides[64]
     cdef int i, last = v.ndim - 1
-    if last < 0 or (v.dtype.code != F32 and v.dtype.code != F64) or v.shape[last] != 2 or v.strides[last] != 1 or v.offset % 2:
+    if v.shape[last] != 2 or v.strides[last] != 1 or v.offset % 2:
         return None
     for i in range(last):
         if v.strides[i] % 2:
@@ -197,12 +230,11 @@ cdef int _room_for(int64_t pieces) except -1:
 
 
 # --- several pieces ----------------------------------------------------------------------------------------------
-cdef object _split_evenly(Op op, PyObject** slots):
-    """split_evenly(input, split_size, dim)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[2], v.ndim)
+cdef object _split_evenly(Op op, SplitEvenly* a):
+    cdef Layout v = (<Tensor>a.input).layout
+    cdef int d = axis_of(a.dim, v.ndim)
     cdef int64_t size = 0, start = 0
-    if d < 0 or v.shape[d] == 0 or not _small(<object>slots[1], &size) or size <= 0:
+    if d < 0 or v.shape[d] == 0 or not int_at(a.split_size, &size) or size <= 0:
         return None
     _room_for(v.shape[d] // size)
     out = []
@@ -212,12 +244,11 @@ cdef object _split_evenly(Op op, PyObject** slots):
     return out
 
 
-cdef object _split_with_sizes(Op op, PyObject** slots):
-    """split_with_sizes(input, split_sizes, dim)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef object _split_with_sizes(Op op, SplitWithSizes* a):
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t lengths[64]
     cdef int64_t start = 0
-    cdef int i, d = axis_of(<object>slots[2], v.ndim), n = sizes_of(<object>slots[1], lengths)
+    cdef int i, d = axis_of(a.dim, v.ndim), n = sizes_of(<object>a.split_sizes, lengths)
     if d < 0 or n < 0:
         return None
     for i in range(n):
@@ -233,22 +264,21 @@ cdef object _split_with_sizes(Op op, PyObject** slots):
     return out
 
 
-cdef object _unbind(Op op, PyObject** slots):
-    """unbind(input, dim)"""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int d = axis_of(<object>slots[1], v.ndim)
+cdef object _unbind(Op op, Unbind* a):
+    cdef Layout v = (<Tensor>a.input).layout
+    cdef int d = axis_of(a.dim, v.ndim)
     cdef int64_t i
     if d < 0:
         return None
     _room_for(v.shape[d])
     out = []
     for i in range(v.shape[d]):
-        out.append(_without(v, d, i))
+        out.append(without_axis(v, d, i))
     return out
 
 
 # --- whole tensors under another shape or order of axes ----------------------------------------------------------
-cdef Layout _transposed(Layout v, int a, int b):
+cdef Layout with_axes_swapped(Layout v, int a, int b):
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int i
@@ -260,49 +290,33 @@ cdef Layout _transposed(Layout v, int a, int b):
     return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
 
 
-cdef Layout _t(Op op, PyObject** slots, Layout target):
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    return _transposed(v, 0, 1) if v.ndim == 2 else None
+cdef Layout _t(Op op, T* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
+    return with_axes_swapped(v, 0, 1) if v.ndim == 2 else None
 
 
-cdef Layout _transpose(Op op, PyObject** slots, Layout target):
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    first, second = <object>slots[1], <object>slots[2]
-    if type(first) is not int or type(second) is not int:
-        return None
-    cdef int64_t a = first, b = second
-    a = a + v.ndim if a < 0 else a
-    b = b + v.ndim if b < 0 else b
-    return _transposed(v, <int>a, <int>b) if 0 <= a < v.ndim and 0 <= b < v.ndim else None
+cdef Layout _transpose(Op op, Transpose* axes, Layout target):
+    cdef Layout v = (<Tensor>axes.input).layout
+    cdef int a = axis_of(axes.dim0, v.ndim), b = axis_of(axes.dim1, v.ndim)
+    return with_axes_swapped(v, a, b) if a >= 0 and b >= 0 else None
 
 
-cdef Layout _unsqueeze(Op op, PyObject** slots, Layout target):
-    cdef Layout v = (<Tensor><object>slots[0]).layout
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    if type(<object>slots[1]) is not int or v.ndim >= 63:
-        return None
-    cdef int i, d = axis_of(<object>slots[1], v.ndim + 1)
-    if d < 0:
-        return None
-    for i in range(v.ndim):
-        shape[i if i < d else i + 1] = v.shape[i]
-        strides[i if i < d else i + 1] = v.strides[i]
-    shape[d] = 1
-    strides[d] = v.shape[d] * v.strides[d] if d < v.ndim else 1
-    return new_layout(v.storage, v.dtype, v.ndim + 1, shape, strides, v.offset)
+cdef Layout _unsqueeze(Op op, Unsqueeze* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
+    cdef int d = axis_of(a.dim, v.ndim + 1)
+    return with_axis(v, d) if d >= 0 and v.ndim < 63 else None
 
 
-cdef Layout _view(Op op, PyObject** slots, Layout target):
+cdef Layout _view(Op op, View* a, Layout target):
     """Where the memory allows it; the Python form does the rest, errors included."""
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef int64_t known = 1
     cdef int i, hole = -1
-    if v.numel == 0 or op is not None and op.n_params > 2 and <object>slots[2] is not None:      # a dtype beside a shape; None: _view_back
+    if v.numel == 0 or op is not None and op.n_params > 2 and <object>a.dtype is not None:      # a dtype beside a shape; None: _view_back
         return None
-    cdef int n = sizes_of(<object>slots[1], shape)
+    cdef int n = sizes_of(<object>a.size, shape)
     if n < 0:
         return None
     for i in range(n):
@@ -349,11 +363,11 @@ cdef bint _strides_of_view(Layout v, int n, const int64_t* shape, int64_t* strid
     return at < 0
 
 
-cdef Layout _expand(Op op, PyObject** slots, Layout target):
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef Layout _expand(Op op, Expand* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
-    cdef int i, k, n = sizes_of(<object>slots[1], shape)
+    cdef int i, k, n = sizes_of(<object>a.size, shape)
     if n < v.ndim:
         return None
     for i in range(n):
@@ -375,13 +389,13 @@ cdef Layout _expand(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
 
 
-cdef Layout _permute(Op op, PyObject** slots, Layout target):
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef Layout _permute(Op op, Permute* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t order[64]
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef unsigned long long seen = 0
-    cdef int i, n = sizes_of(<object>slots[1], order)
+    cdef int i, n = sizes_of(<object>a.dims, order)
     if n != v.ndim:
         return None
     for i in range(n):
@@ -395,16 +409,16 @@ cdef Layout _permute(Op op, PyObject** slots, Layout target):
     return new_layout(v.storage, v.dtype, n, shape, strides, v.offset)
 
 
-cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
-    cdef Layout v = (<Tensor><object>slots[0]).layout
+cdef Layout _squeeze(Op op, Squeeze* a, Layout target):
+    cdef Layout v = (<Tensor>a.input).layout
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef unsigned long long selected = 0
     cdef int i, k = 0, d
-    dim = <object>slots[1]
+    dim = <object>a.dim
     if dim is not None:
         for x in (dim if type(dim) is tuple else (dim,)):
-            d = axis_of(x, v.ndim)
+            d = axis_of(<PyObject*>x, v.ndim)
             if d < 0 or selected >> d & 1:
                 return None
             selected |= 1ULL << d
@@ -420,7 +434,7 @@ cdef Layout _squeeze(Op op, PyObject** slots, Layout target):
 # Forms for geometry= of declarations.
 cdef Layout _t_back(PyObject** args):
     """The gradient of t(): g.t()"""
-    return _t(None, args, None)
+    return _t(None, <T*>args, None)
 
 
 cdef int _rules_of_t(Op op) except -1:
@@ -430,7 +444,7 @@ cdef int _rules_of_t(Op op) except -1:
 
 cdef Layout _transpose_back(PyObject** args):
     """(g, dim0, dim1): the same axes of the gradient exchanged"""
-    return _transpose(None, args, None)
+    return _transpose(None, <Transpose*>args, None)
 
 
 cdef int _rules_of_transpose(Op op) except -1:
@@ -440,7 +454,7 @@ cdef int _rules_of_transpose(Op op) except -1:
 
 cdef Layout _view_back(PyObject** args):
     """(g, input_shape): the gradient in the shape of the input, where that needs no copy"""
-    return _view(None, args, None)
+    return _view(None, <View*>args, None)
 
 
 cdef int _rules_of_view(Op op) except -1:
@@ -461,7 +475,7 @@ offer_slots("narrow", <fast_t>_narrow)
 offer_slots("diagonal", <fast_t>_diagonal)
 offer_slots("as_strided", <fast_t>_as_strided)
 offer_slots("unfold", <fast_t>_unfold)
-offer_slots("as_complex", <fast_t>_as_complex)
-offer_composite_slots("split_evenly", _split_evenly)
-offer_composite_slots("split_with_sizes", _split_with_sizes)
-offer_composite_slots("unbind", _unbind)
+offer("as_complex", <form_t>_as_complex, "input: float strided 1d+")
+offer_composite_slots("split_evenly", <composite_slots_t>_split_evenly)
+offer_composite_slots("split_with_sizes", <composite_slots_t>_split_with_sizes)
+offer_composite_slots("unbind", <composite_slots_t>_unbind)

@@ -119,7 +119,7 @@ to_columns.rule(input=lambda g, input_shape, kernel, dilation, padding, stride: 
 from_columns.rule(input=lambda g, kernel, dilation, padding, stride: to_columns(g, kernel, dilation, padding, stride))
 
 
-@composite(**functional, native="blocks", parts=(to_columns,),
+@composite(**functional, native="unfold", parts=(to_columns,),
            samples=lambda t: [t.args(t(2, 2, 5, 4), 2), t.args(t(2, 5, 4), (2, 3), 1, 1, 2),
                               t.args(t(1, 2, 6, 6), 3, 2, 1), t.args(t(0, 2, 5, 5), 2)],
            errors=lambda t: [(t.args(t(1, 2, 5, 5), 7), RuntimeError, "Given input with spatial size (5, 5)"),
@@ -133,7 +133,7 @@ def unfold(input: Tensor, kernel_size: ints, dilation: ints = 1, padding: ints =
                       pair("stride", stride))
 
 
-@composite(**functional, native="blocks", parts=(from_columns,),
+@composite(**functional, native="fold", parts=(from_columns,),
            samples=lambda t: [t.args(t(2, 8, 12), (5, 4), 2), t.args(t(8, 9), (4, 4), 2),
                               t.args(t(1, 9, 9), (6, 6), 3, 1, 1, 2), t.args(t(0, 8, 9), 4, 2)],
            errors=lambda t: [(t.args(t(1, 7, 16), (5, 5), 2), RuntimeError,

@@ -250,7 +250,7 @@ bce_backward.rule(
     target=lambda g, grad_output, input: -g * grad_output / ((1 - input) * input).clamp(min=1e-12))
 
 
-@composite(**functional, native="loss", parts=(bce,),
+@composite(**functional, native="weighted_loss", parts=(bce,),
            samples=lambda t: [t.args(t(3, 4, low=0.1, high=0.9), t(3, 4, low=0.1, high=0.9), reduction=r)
                               for r in ("mean", "sum", "none")]
            + [t.args(t(3, 4, low=0.1, high=0.9), t(3, 4, low=0.1, high=0.9),
@@ -316,7 +316,7 @@ bce_logits_backward.rule(grad_output=lambda g, input, target: bce_logits_backwar
                          input=bce_logits_second, target=lambda g, grad_output: g * -grad_output)
 
 
-@composite(**functional, native="loss", parts=(bce_logits,),
+@composite(**functional, native="weighted_loss", parts=(bce_logits,),
            samples=lambda t: [*three(t), t.args(*pair(t), weight=t(4, low=0.1, requires_grad=False)),
                               t.args(*pair(t), pos_weight=t(4, low=0.1, requires_grad=False))],
            errors=lambda t: [(t.args(t(2), t(3)), ValueError, "Target size (")])

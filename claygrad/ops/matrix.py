@@ -234,7 +234,7 @@ def dot(xp, input: Tensor, tensor: Tensor):
 dot.rule(input=lambda g, tensor: g * conj(tensor), tensor=lambda g, input: g * conj(input))
 
 
-@op(out=DOT, kernel="dot", check=lambda input, other: check_dot(input, other), meta=lambda input: (),
+@op(out=DOT, kernel="vdot", check=lambda input, other: check_dot(input, other), meta=lambda input: (),
     samples=lambda t: [t.args(t(4), t(4)), t.args(t(0), t(0))])
 def vdot(xp, input: Tensor, other: Tensor):
     """The inner product of two vectors, the first conjugated: out = sum(conj(input) * other)."""

@@ -1,4 +1,4 @@
-"""Note [The guard]: native forms name their arguments as the declarations do, and none but the listed ones checks them by hand."""
+"""Note [The guard]: native forms name their arguments as the declarations do, and few check them by hand."""
 
 from __future__ import annotations
 
@@ -20,22 +20,34 @@ from tests.ops.factory import Build
 NATIVE = Path(__file__).parents[2] / "claygrad" / "native"
 TEXTS = {path.stem: path.read_text() for path in sorted(NATIVE.glob("*.pyx"))}
 OFFER = re.compile(r'^offer\("([\w.]+)",\s*<form_t>(\w+),(.*?)\)(?:\.\w+ = .*)?$', re.MULTILINE | re.DOTALL)
+SLOTS = re.compile(r'^offer_(composite_)?slots\("([\w.]+)", (?:<\w+>)?(\w+)\)', re.MULTILINE)
+AS_THEY_COME = {"zero", "swap"}          # forms that look at no argument
 
 
-def members(text: str, struct: str) -> list[str]:
-    found = re.search(rf"^cdef struct {struct}:\n    Arg (.*(?:\n        .*)*)", text, re.MULTILINE)
-    assert found, struct
+def members(text: str, struct: str, kind: str) -> list[str]:
+    found = re.search(rf"^cdef struct {struct}:\n    {kind} (.*(?:\n        .*)*)", text, re.MULTILINE)
+    assert found, f"no struct {struct} of {kind}"
     return [name.strip().rstrip("_") for name in found[1].removeprefix("target, ").split(",")]
 
 
+def struct_of(text: str, function: str, rest: str) -> str:
+    struct = re.search(rf"^cdef \w+ {function}\(Op op, (\w+)\* \w+{rest}\)", text, re.MULTILINE)
+    assert struct, f"{function} does not name its arguments"
+    return struct[1]
+
+
 def taken() -> dict[tuple[bool, str], list[str]]:
-    """Guarded native forms, whether of a composite and by name, with the names of their arguments."""
+    """Native forms, whether of a composite and by name, with the names of their arguments."""
     out = {}
     for text in TEXTS.values():
         for name, function, takes in OFFER.findall(text):
-            struct = re.search(rf"^cdef \w+ {function}\(Op op, (\w+)\* \w+\)", text, re.MULTILINE)
-            assert struct, f"{function} does not name its arguments"
-            out[takes.endswith(", True"), name] = members(text, struct[1])
+            struct = struct_of(text, function, "")
+            if struct != "Arg":                      # found by position when the operation is installed
+                out[takes.endswith(", True"), name] = members(text, struct, "Arg")
+        for composite, name, function in SLOTS.findall(text):
+            if name not in AS_THEY_COME:
+                struct = struct_of(text, function, "" if composite else ", Layout target")
+                out[bool(composite), name] = members(text, struct, "Slot")
     return out
 
 
@@ -47,7 +59,8 @@ def asked() -> dict[tuple[bool, str], list[Op]]:
         if isinstance(op, Op):
             for word in ("kernel", "geometry", "native"):
                 if op.info.get(word):
-                    out.setdefault((word == "native", op.info[word]), []).append(op)
+                    of_tensors = word == "native" or said.kind == "multi_view"
+                    out.setdefault((of_tensors, op.info[word]), []).append(op)
     return out
 
 
@@ -56,11 +69,11 @@ def test_arguments_have_the_names_of_the_parameters():
     for name, names in taken().items():
         for op in ops[name]:
             params = [param.rstrip("_") for param in op.params]
-            assert params == names[:len(params)], f"{name[1]} of {op.name}"
+            assert params[:len(names)] == names[:len(params)], f"{name[1]} of {op.name}"
 
 
 # Forms that are not guarded look at slots and dtypes by themselves. These numbers only become smaller.
-LEFT = {r"slots\[": 272, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 69,
+LEFT = {r"slots\[": 40, r"dtype\.code (!=|not in)|dtype is not|isinstance\(<object>\w+(\[\d+\])?, Tensor\)": 60,
         r"storage\.where|where\.kind": 4}
 
 
@@ -71,8 +84,10 @@ def test_what_is_checked_by_hand_becomes_less(what):
 
 
 # --- one argument at a time is another ----------------------------------------------------------------------------------------
-UNDETERMINED = {"svd", "searchsorted", "bucketize"}        # vectors of what is empty, places in what is not sorted
-GUARDED = {key: said for key, said in declared().items() if isinstance(said.op, Op) and is_guarded(said.op)}
+# Vectors of what is empty, indices into what is not sorted, memory that is not filled.
+UNDETERMINED = {"svd", "searchsorted", "bucketize", "empty_like", "new_empty", "new_empty_strided"}
+NAMED = {id(op) for form in taken() for op in asked()[form]}         # tables of kernels are left out
+OFFERED = {key: said for key, said in declared().items() if isinstance(said.op, Op) and (is_guarded(said.op) or id(said.op) in NAMED)}
 
 
 def others(value: Any) -> list[Any]:
@@ -96,10 +111,10 @@ def result(said: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return error
 
 
-@pytest.mark.parametrize("key", GUARDED)
+@pytest.mark.parametrize("key", OFFERED)
 def test_other_arguments_give_what_the_reference_gives(key):
     """Or, of operations that nobody else calls, no crash."""
-    said, how = GUARDED[key], Build(claygrad, "float32", False, "contiguous")
+    said, how = OFFERED[key], Build(claygrad, "float32", False, "contiguous")
     problems = []
     for call in samples(key, said)[:4]:
         args, kwargs = call.build(how)
@@ -111,7 +126,9 @@ def test_other_arguments_give_what_the_reference_gives(key):
                     continue
                 with reference_only():
                     reference = result(said, given, kwargs)
-                if isinstance(native, Exception) and isinstance(reference, Exception):
+                if isinstance(native, list) and isinstance(native[0], claygrad.Tensor) and native[0].numel() > 2**30:
+                    found = None if isinstance(reference, list) and native[0].stride() == reference[0].stride() else f"{reference!r}"
+                elif isinstance(native, Exception) and isinstance(reference, Exception):
                     found = None if type(native) is type(reference) else f"{native!r} and {reference!r}"
                 else:
                     found = difference(native, reference, 20)

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject
 
-from claygrad.core.op cimport Op
+from claygrad.core.op cimport Op, find_op
 
 cdef object run(Op op, PyObject** slots)      # compute and record; the arguments are bound
 cdef object call_inplace(Op op, PyObject** slots)      # the same, written into the first tensor
@@ -16,3 +16,10 @@ cdef inline object run_all(object op, list values):
     for i in range(len(values)):
         slots[i] = <PyObject*>values[i]
     return run(<Op>op, slots)
+
+
+cdef inline object view_by(str name, object x, object a, object b, object c, object d):
+    """A view of x by the operation of this name, with its other arguments, None after the last of them."""
+    cdef PyObject* slots[5]
+    slots[0], slots[1], slots[2], slots[3], slots[4] = <PyObject*>x, <PyObject*>a, <PyObject*>b, <PyObject*>c, <PyObject*>d
+    return call_view(find_op(name), slots)

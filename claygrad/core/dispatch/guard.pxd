@@ -10,8 +10,8 @@
 #         cdef Layout g = <Layout>a.grad_output.layout
 # So a form has only geometry left, sizes that must fit each other, and the call of its kernel. It returns None where they do not fit.
 #
-# Tensors   dtype     float (float32, float64), half (float16, bfloat16), complex, int64, int32, integer (every signed one and uint8), bool, any;
-#                     kernel: those for which the operation has a kernel; same: the dtype of the first tensor that is not optional
+# Tensors   dtype     float (float32, float64), half (float16, bfloat16), complex, int64, int32, integer (every signed one and uint8), bool,
+#                     any; kernel: those for which the operation has a kernel; same: the dtype of the first tensor that is not optional
 #           layout    contiguous if nothing is said; broadcast: or seen more than once, as the gradient of a sum is, and then copied;
 #                     copied: any, and copied if it is not contiguous; strided: any, as it is
 #           axes      2d, 3-5d, 1d+
@@ -29,19 +29,21 @@
 # An argument that does not fit says why (HALF, LAYOUT, OTHER). Where it is a half dtype or a layout alone, dispatch converts it and
 # enters the form again (core/dispatch/convert.pyx); where it is anything else, there is nothing to try and the reference computes.
 #
-# On a call it takes some 45 instructions, 35 for each tensor, 25 for an int and 18 for what is left at its default. Forms that run in
-# 1,000 to 2,500 instructions would be more than 3 % slower: elementwise.pyx, elementwise_strided.pyx, elementwise_params.pyx, reduce.pyx,
-# matmul.pyx, view.pyx, and clone, copy_ and fill_ in assign.pyx check by hand, in the order that is cheapest for them. So do composites
-# that pass their arguments on to a guarded operation or to a view and do little else (composites.pyx, factory_like.pyx, elementwise
-# losses, and movedim, reshape, equal and the like in split.pyx: 4 to 8 % more if they were guarded).
-# All these are offered by `offer_slots` and its like, and read the slots of the call; tests/core/test_guard.py counts what is left of
-# that. Factories (factory.pyx, random.pyx), getitem.pyx, einsum.pyx, optim.pyx and clip_grad.pyx are called with other arguments than an
-# operation's slots.
+# On a call it takes some 45 instructions, 35 for each tensor, 25 for an int and 18 for what is left at its default. A view, a product of
+# small matrices, a clone or a composite that only passes its arguments on runs in 1,000 to 2,500 and would be 4 to 10 % slower. Such a
+# form is offered by `offer_slots` or `offer_composite_slots` and reads the bound arguments as they are, by a struct of Slots that has the
+# names of the parameters, or of the first of them:
+#     cdef struct Select:
+#         Slot input, dim, index
+#     cdef Layout _select(Op op, Select* a, Layout target):
+# A required Tensor parameter is a tensor; everything else the form checks in the order that is cheapest for it.
+# Forms that are found in tables (elementwise.pyx, elementwise_strided.pyx, elementwise_params.pyx, reduce.pyx) run operations whose
+# parameters have many names, and know them by their positions; tests/core/test_guard.py counts what is left of that. Factories
+# (factory.pyx, random.pyx), getitem.pyx, einsum.pyx, optim.pyx and clip_grad.pyx are called with other arguments than an operation's.
 # None of all these asks for the device: Note [The ladder] in call.pyx.
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.data.dtype cimport F32, F64
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.op cimport Op
 from claygrad.core.graph.modes cimport modes
@@ -63,12 +65,38 @@ cdef struct Arg:
     double real                       # a float
     int64_t ints[MAX_INTS]
 
+ctypedef PyObject* Slot                # an argument of a form that is not guarded
+
 ctypedef object (*form_t)(Op op, Arg* args)          # returns a Layout, a list of them, or what a composite returns; None: does not apply
 
 cdef int guard(Op op, str words) except -1           # read what its native form takes
 cdef object guarded(Op op, PyObject** slots, Layout target)          # op.fast and op.composite of those that are guarded
 cdef object guarded_composite(Op op, PyObject** slots)
 cdef int why_not(Op op, PyObject** slots) noexcept   # the reasons of all arguments that do not fit
+
+
+cdef extern from *:
+    """
+    /* Whether it is an exact int below 2**30 (on 3.11 of at most a digit), so that sums and products do not overflow. */
+    static inline int clay_moderate_int(PyObject* value, int64_t* into) {
+        if (!PyLong_CheckExact(value)) return 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+        if (PyUnstable_Long_IsCompact((PyLongObject*)value)) {
+            *into = PyUnstable_Long_CompactValue((PyLongObject*)value);
+            return -0x40000000 < *into && *into < 0x40000000;
+        }
+    #elif PYLONG_BITS_IN_DIGIT == 30
+        Py_ssize_t size = Py_SIZE(value);
+        if (size < -1 || size > 1) return 0;
+        *into = size * (int64_t)((PyLongObject*)value)->ob_digit[0];
+        return 1;
+    #endif
+        int overflow = 0;
+        *into = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow == 0 && -0x40000000 < *into && *into < 0x40000000;
+    }
+    """
+    bint int_at "clay_moderate_int" (PyObject* value, int64_t* into) noexcept
 
 
 cdef inline bint is_none(const Arg* a) noexcept:
@@ -105,30 +133,13 @@ cdef inline bint for_axes(const Arg* a, int n, int64_t* into) noexcept:
     return True
 
 
-# --- for forms that are not guarded --------------------------------------------------------------------------------------------
-cdef inline Layout floats_at(PyObject* slot):
-    """The layout of a contiguous tensor of float32 or float64, or None."""
-    cdef Layout v
-    if not isinstance(<object>slot, Tensor):
-        return None
-    v = (<Tensor>slot).layout
-    return v if v.contiguous and (v.dtype.code == F32 or v.dtype.code == F64) else None
-
-
-cdef inline bint int_at(object value, int64_t* into):
-    """A Python int of moderate size."""
-    if type(value) is not int or not -0x40000000 < value < 0x40000000:
-        return False
-    into[0] = value
-    return True
-
-
+# --- for what the guard hands over as it is --------------------------------------------------------------------------------------------
 cdef inline bint ints_at(object value, int n, int64_t* into):
     """An int for each of n axes, from one int or a sequence."""
     cdef int i
     cdef Py_ssize_t count
     if type(value) is int:
-        if not int_at(value, into):
+        if not int_at(<PyObject*>value, into):
             return False
         for i in range(1, n):
             into[i] = into[0]
@@ -139,7 +150,8 @@ cdef inline bint ints_at(object value, int n, int64_t* into):
     if count != n and count != 1:
         return False
     for i in range(n):
-        if not int_at(value[i if count == n else 0], into + i):
+        item = value[i if count == n else 0]
+        if not int_at(<PyObject*>item, into + i):
             return False
     return True
 

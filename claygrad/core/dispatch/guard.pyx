@@ -54,29 +54,6 @@ cdef struct Guard:
 
 
 # --- on a call -------------------------------------------------------------------------------------------------------------
-cdef extern from *:
-    """
-    /* A Python int below 2**30: on 3.11 one of at most a digit. */
-    static inline int clay_moderate_int(PyObject* value, int64_t* into) {
-        if (!PyLong_CheckExact(value)) return 0;
-    #if PY_VERSION_HEX >= 0x030C0000
-        if (PyUnstable_Long_IsCompact((PyLongObject*)value)) {
-            *into = PyUnstable_Long_CompactValue((PyLongObject*)value);
-            return -0x40000000 < *into && *into < 0x40000000;
-        }
-    #elif PYLONG_BITS_IN_DIGIT == 30
-        Py_ssize_t size = Py_SIZE(value);
-        if (size < -1 || size > 1) return 0;
-        *into = size * (int64_t)((PyLongObject*)value)->ob_digit[0];
-        return 1;
-    #endif
-        int overflow = 0;
-        *into = PyLong_AsLongLongAndOverflow(value, &overflow);
-        return overflow == 0 && -0x40000000 < *into && *into < 0x40000000;
-    }
-    """
-    bint _int "clay_moderate_int" (PyObject* value, int64_t* into) noexcept
-
 cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject* value) noexcept
     int PyUnicode_Compare(object left, object right) noexcept             # of two texts: does not fail
@@ -126,12 +103,12 @@ cdef int _ints(const Take* take, PyObject* slot, Arg* a) noexcept:
         if take.kind == SIZES:
             return OTHER
         a.value = 1
-        return FITS if _int(slot, a.ints) else OTHER
+        return FITS if int_at(slot, a.ints) else OTHER
     n = PyTuple_GET_SIZE(<object>slot) if is_tuple else PyList_GET_SIZE(<object>slot)
     if n > MAX_INTS:
         return OTHER
     for i in range(n):
-        if not _int(<PyObject*>(PyTuple_GET_ITEM(<object>slot, i) if is_tuple else PyList_GET_ITEM(<object>slot, i)), a.ints + i):
+        if not int_at(<PyObject*>(PyTuple_GET_ITEM(<object>slot, i) if is_tuple else PyList_GET_ITEM(<object>slot, i)), a.ints + i):
             return OTHER
     a.value = n
     return FITS
@@ -157,7 +134,7 @@ cdef int _text(const Take* take, PyObject* slot, Arg* a) noexcept:
 cdef inline int _other(const Take* take, PyObject* slot, Arg* a) noexcept:
     """What is no tensor, and not None for an optional parameter."""
     if take.kind == INT:
-        return FITS if _int(slot, &a.value) else OTHER
+        return FITS if int_at(slot, &a.value) else OTHER
     if take.kind == BOOLEAN:
         a.value = slot == _true
         return FITS if a.value or slot == _false else OTHER
@@ -165,7 +142,7 @@ cdef inline int _other(const Take* take, PyObject* slot, Arg* a) noexcept:
         if type(<object>slot) is float:
             a.real = PyFloat_AS_DOUBLE(slot)
             return FITS
-        if not _int(slot, &a.value):
+        if not int_at(slot, &a.value):
             return OTHER
         a.real = <double>a.value
         return FITS
@@ -270,7 +247,8 @@ cdef int why_not(Op op, PyObject** slots) noexcept:
 # --- when an operation is installed ------------------------------------------------------------------------------------------
 cdef dict _KINDS = {P_INT: INT, P_INT_OPT: INT, P_FLOAT: FLOAT, P_FLOAT_OPT: FLOAT, P_BOOL: BOOLEAN, P_INTS: INTS, P_INTS_OPT: INTS}
 cdef dict _DTYPES = {"float": 1 << F32 | 1 << F64, "half": 1 << F16 | 1 << BF16, "int64": 1 << I64, "int32": 1 << I32, "bool": 1 << BOOL,
-                     "integer": 1 << U8 | 1 << I8 | 1 << I16 | 1 << I32 | 1 << I64, "complex": 1 << C64 | 1 << C128, "any": (<uint64_t>1 << N_DTYPES) - 1}
+                     "integer": 1 << U8 | 1 << I8 | 1 << I16 | 1 << I32 | 1 << I64, "complex": 1 << C64 | 1 << C128,
+                     "any": (<uint64_t>1 << N_DTYPES) - 1}
 cdef dict _LAYOUTS = {"broadcast": BROADCAST, "copied": COPIED, "strided": STRIDED}
 cdef dict _OTHERS = {"int": INT, "float": FLOAT, "bool": BOOLEAN, "ints": INTS, "sizes": SIZES, "raw": AS_IT_IS}
 cdef dict _VALUES = {"none": None, "true": True, "false": False}
