@@ -127,8 +127,16 @@ def deviation_and_mean_gradient(gs, input: Tensor, outs, dim: Axes, keepdim: boo
     return (out,)
 
 
-def dim_and_correction(dim, unbiased: bool | None, correction: Number | None) -> tuple[ints | None, Number]:
+def dim_and_correction(name: str, dim, unbiased: bool | None, correction: Number | None) -> tuple[ints | None, Number]:
     """`dim` and `correction` from PyTorch's overloads: f(x, unbiased), f(x, dim, unbiased), f(x, dim, correction=)."""
+    if ((unbiased is not None and not isinstance(unbiased, bool))
+            or isinstance(dim, bool) + (unbiased is not None) + (correction is not None) > 1):
+        got = ", ".join([type(value).__name__ for value in (dim, unbiased) if value is not None]
+                        + ([] if correction is None else [f"correction={type(correction).__name__}"]))
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        " * (tuple of ints dim, bool unbiased = True, bool keepdim = False)\n"
+                        " * (tuple of ints dim = None, *, Number correction = None, bool keepdim = False)\n"
+                        " * (bool unbiased = True)")
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     refuse_gradient("var", "correction", correction)
@@ -136,8 +144,6 @@ def dim_and_correction(dim, unbiased: bool | None, correction: Number | None) ->
         dim = index(dim)
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
-    elif unbiased is not None:
-        raise TypeError("var() received both unbiased and correction: give one of them")
     return dim, correction
 
 
@@ -157,7 +163,7 @@ def moment_samples(t):
 def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Number | None = None) -> Tensor:
     """The variance: out = sum(|input - mean|^2) / (count - correction), correction 1 by default (`unbiased`)."""
-    dim, correction = dim_and_correction(dim, unbiased, correction)
+    dim, correction = dim_and_correction("var", dim, unbiased, correction)
     need_fractions(input, "std and var only support")
     return variance(input, dim, keepdim, correction)
 
@@ -168,7 +174,7 @@ def var(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
 def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Number | None = None) -> Tensor:
     """The standard deviation: out = sqrt(var(input)). Its gradient is 0 where all elements are equal."""
-    dim, correction = dim_and_correction(dim, unbiased, correction)
+    dim, correction = dim_and_correction("std", dim, unbiased, correction)
     need_fractions(input, "std and var only support")
     return deviation(input, dim, keepdim, correction)
 
@@ -179,7 +185,7 @@ def std(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = N
 def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Number | None = None) -> tuple[Tensor, Tensor]:
     """Variance and mean together."""
-    dim, correction = dim_and_correction(dim, unbiased, correction)
+    dim, correction = dim_and_correction("var_mean", dim, unbiased, correction)
     need_fractions(input, "var_mean only support")
     return variance_and_mean(input, dim, keepdim, correction)
 
@@ -190,7 +196,7 @@ def var_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | Non
 def std_mean(input: Tensor, dim: ints | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Number | None = None) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean together."""
-    dim, correction = dim_and_correction(dim, unbiased, correction)
+    dim, correction = dim_and_correction("std_mean", dim, unbiased, correction)
     need_fractions(input, "std_mean only support")
     return deviation_and_mean(input, dim, keepdim, correction)
 

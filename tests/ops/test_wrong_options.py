@@ -83,3 +83,10 @@ def test_wrong_switches_are_refused() -> None:
                  lambda: torch.nonzero(x, as_tuple=0), lambda: torch.nonzero(x, out=0), lambda: x.to(0, 3)):
         with pytest.raises(TypeError):
             call()
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+@pytest.mark.parametrize(("args", "named"), [((0, 1), {}), ((0, "no"), {}), ((True, True), {}), ((0, True), {"correction": 1}), ((True,), {"correction": 1})])
+def test_a_variance_is_told_of_one_bool_or_of_a_correction(name, args, named):
+    with pytest.raises(TypeError, match=rf"^{name}\(\) received an invalid combination of arguments"):
+        getattr(torch, name)(x, *args, **named)
