@@ -151,18 +151,25 @@ cdef class _Plan:
     cdef Py_ssize_t count
     cdef int64_t total
     cdef int dtype
+    cdef StepOptions options
+    cdef object params
     cdef list kept                    # gradients in the order of their parameters
     cdef list written
 
     def __dealloc__(self):
         PyMem_Free(self.tensors)
 
-    cdef bint fill(self, params, grads, tuple columns) except -1:
+    cdef bint fill(self, params, grads, tuple columns, tuple counters) except -1:
         """False if a kernel cannot take them all."""
         cdef Py_ssize_t i, k
         cdef Layout v, g
         if not modes().no_grad and not modes().inference:
             return False
+        for numbers in counters:
+            for x in numbers:
+                if not _counts(x):
+                    return False
+        self.params = params
         self.count = len(params)
         self.kept = []
         self.written = []
@@ -202,16 +209,17 @@ cdef class _Plan:
                 self.written.append(x)
         return self.dtype == F32 or self.dtype == F64
 
-    cdef int run(self, const char* name, StepOptions* options, params, int writes=1) except -1:
-        """`writes`: how many writes to a parameter torch's step makes, for its version counter."""
+    cdef bint run(self, const char* name, int writes=1) except -1:
+        """`writes`: how many writes to a parameter torch's step makes, for its version counter. Returns True."""
         cdef step_fn f = <step_fn>find("optim", name, self.dtype)
         cdef StepTensor* tensors = self.tensors
+        cdef StepOptions* options = &self.options
         cdef Py_ssize_t count = self.count
         if observing()[0] and wanted():
-            return self.observe(name, options, params, writes)
+            return self.observe(name, writes)
         for t in self.written:
             begin_write(<Tensor>t)
-        for t in params if writes > 1 else ():
+        for t in self.params if writes > 1 else ():
             for _ in range(1, writes):
                 (<Tensor>t).bump()
         if self.total > RELEASE:
@@ -219,11 +227,11 @@ cdef class _Plan:
                 f(tensors, count, options)
         else:
             f(tensors, count, options)
-        return 0
+        return True
 
-    cdef int observe(self, const char* name, StepOptions* options, params, int writes) except -1:
+    cdef bint observe(self, const char* name, int writes) except -1:
         """The same, observed: Note [Observers]."""
-        cdef object parameters = list(params)
+        cdef object parameters = list(self.params)
         cdef PyObject* given = <PyObject*>parameters
         cdef Event event
         cdef object what = (<bytes>name).decode()
@@ -231,146 +239,114 @@ cdef class _Plan:
         begin(&event)
         announce()
         try:
-            self.run(name, options, params, writes)
+            self.run(name, writes)
         except:
             finish(&event, NULL)
             raise
         finish(&event, given)
-        return 0
+        return True
 
 
-cdef int _clear(StepOptions* options, double decay, bint maximize) noexcept:
-    options.decay = decay
-    options.shrink = 1
-    options.beta1 = options.beta2 = options.momentum = options.damping = options.eps = options.min_step = options.max_step = 0
-    options.maximize = maximize
-    options.nesterov = options.decoupled = options.centered = options.states = 0
-    return 0
-
-
-cdef bint _all_count(steps):
-    for step in steps:
-        if not _counts(step):
-            return False
-    return True
+cdef _Plan _plan(params, grads, tuple columns, tuple counters, double decay, bint maximize):
+    """`columns`: the states of all parameters; `counters`: lists of a number for each. None: the kernel does not take them."""
+    cdef _Plan plan = _Plan.__new__(_Plan)
+    plan.options.decay, plan.options.shrink, plan.options.maximize = decay, 1, maximize
+    plan.options.states = <int>len(columns)
+    return plan if plan.fill(params, grads, columns, counters) else None
 
 
 # --- the steps: False if the kernel does not take the tensors; then nothing was written ---------------------------
 def sgd(params, grads, buffers, double lr, double momentum, double damping, double decay, bint nesterov,
         bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
-    if not plan.fill(params, grads, (buffers,) if momentum != 0 else ()):
+    cdef _Plan plan = _plan(params, grads, (buffers,) if momentum != 0 else (), (), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.momentum, options.damping, options.nesterov = momentum, damping, nesterov
-    options.states = momentum != 0
+    plan.options.momentum, plan.options.damping, plan.options.nesterov = momentum, damping, nesterov
     for i in range(plan.count):
         plan.tensors[i].size = -lr
-    plan.run("sgd", &options, params)
-    return True
+    return plan.run("sgd")
 
 
 def adam(params, grads, averages, squares, largest, steps, double lr, double beta1,
          double beta2, double decay, double eps, bint amsgrad, bint maximize, bint decoupled):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
     cdef double count, last = -1, size = 0, bias = 1
-    if not _all_count(steps) or not plan.fill(params, grads, (averages, squares, largest) if amsgrad else (averages, squares)):
+    cdef _Plan plan = _plan(params, grads, (averages, squares, largest) if amsgrad else (averages, squares), (steps,), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.beta1, options.beta2, options.eps, options.decoupled = beta1, beta2, eps, decoupled
-    options.shrink = 1 - lr * decay
-    options.states = 3 if amsgrad else 2
+    plan.options.beta1, plan.options.beta2, plan.options.eps, plan.options.decoupled = beta1, beta2, eps, decoupled
+    plan.options.shrink = 1 - lr * decay
     for i in range(plan.count):
         count = _counted(<Tensor>steps[i])
         if count != last:
             size, bias, last = -(lr / (1 - pow(beta1, count))), sqrt(1 - pow(beta2, count)), count
         plan.tensors[i].size, plan.tensors[i].bias = size, bias
-    plan.run("adam", &options, params, 1 + (decoupled and decay != 0))
-    return True
+    return plan.run("adam", 1 + (decoupled and decay != 0))
 
 
 def rmsprop(params, grads, squares, averages, buffers, steps, double lr, double alpha,
             double eps, double decay, double momentum, bint centered, bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
     cdef tuple columns = (squares,)
     if centered:
         columns += (averages,)
     if momentum > 0:
         columns += (buffers,)
-    if not _all_count(steps) or not plan.fill(params, grads, columns):
+    cdef _Plan plan = _plan(params, grads, columns, (steps,), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.beta2, options.eps, options.momentum, options.centered = alpha, eps, momentum, centered
-    options.states = len(columns)
+    plan.options.beta2, plan.options.eps, plan.options.momentum, plan.options.centered = alpha, eps, momentum, centered
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
         plan.tensors[i].size = -lr
-    plan.run("rmsprop", &options, params)
-    return True
+    return plan.run("rmsprop")
 
 
 def adagrad(params, grads, sums, steps, double lr, double lr_decay, double eps, double decay,
             bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
-    if not _all_count(steps) or not plan.fill(params, grads, (sums,)):
+    cdef _Plan plan = _plan(params, grads, (sums,), (steps,), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.eps = eps
-    options.states = 1
+    plan.options.eps = eps
     for i in range(plan.count):
         plan.tensors[i].size = -(lr / (1 + (_counted(<Tensor>steps[i]) - 1) * lr_decay))
-    plan.run("adagrad", &options, params)
-    return True
+    return plan.run("adagrad")
 
 
 def adadelta(params, grads, squares, deltas, steps, double lr, double rho, double eps, double decay, bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
-    if not _all_count(steps) or not plan.fill(params, grads, (squares, deltas)):
+    cdef _Plan plan = _plan(params, grads, (squares, deltas), (steps,), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.beta2, options.eps = rho, eps
+    plan.options.beta2, plan.options.eps = rho, eps
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
         plan.tensors[i].size = -lr
-    plan.run("adadelta", &options, params)
-    return True
+    return plan.run("adadelta")
 
 
 def adamax(params, grads, averages, largest, steps, double lr, double beta1, double beta2, double eps, double decay, bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
-    if not _all_count(steps) or not plan.fill(params, grads, (averages, largest)):
+    cdef _Plan plan = _plan(params, grads, (averages, largest), (steps,), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.beta1, options.beta2, options.eps = beta1, beta2, eps
+    plan.options.beta1, plan.options.beta2, plan.options.eps = beta1, beta2, eps
     for i in range(plan.count):
         plan.tensors[i].size = -lr / (1 - pow(beta1, _counted(<Tensor>steps[i])))
-    plan.run("adamax", &options, params)
-    return True
+    return plan.run("adamax")
 
 
 def nadam(params, grads, averages, squares, products, steps, double lr, double beta1, double beta2, double decay,
           double momentum_decay, double eps, bint maximize, bint decoupled):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
     cdef double count, now, soon, so_far
-    if not _all_count(steps) or not _all_count(products) or not plan.fill(params, grads, (averages, squares)):
+    cdef _Plan plan = _plan(params, grads, (averages, squares), (steps, products), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.beta1, options.beta2, options.eps, options.decoupled = beta1, beta2, eps, decoupled
-    options.shrink = 1 - lr * decay
+    plan.options.beta1, plan.options.beta2, plan.options.eps, plan.options.decoupled = beta1, beta2, eps, decoupled
+    plan.options.shrink = 1 - lr * decay
     for i in range(plan.count):
         count = _counted(<Tensor>steps[i])
         now = beta1 * (1 - 0.5 * pow(0.96, count * momentum_decay))
@@ -379,21 +355,18 @@ def nadam(params, grads, averages, squares, products, steps, double lr, double b
         plan.tensors[i].bias = 1 - pow(beta2, count)
         plan.tensors[i].size = -lr * (1 - now) / (1 - so_far)
         plan.tensors[i].numbers[0] = -lr * soon / (1 - so_far * soon)
-    plan.run("nadam", &options, params, 2 + (decoupled and decay != 0))
-    return True
+    return plan.run("nadam", 2 + (decoupled and decay != 0))
 
 
 def radam(params, grads, averages, squares, steps, double lr, double beta1, double beta2, double decay, double eps,
           bint maximize, bint decoupled):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
     cdef double count, bias, length, longest = 2 / (1 - beta2) - 1
-    if not _all_count(steps) or not plan.fill(params, grads, (averages, squares)):
+    cdef _Plan plan = _plan(params, grads, (averages, squares), (steps,), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
-    options.beta1, options.beta2, options.eps, options.decoupled = beta1, beta2, eps, decoupled
-    options.shrink = 1 - lr * decay
+    plan.options.beta1, plan.options.beta2, plan.options.eps, plan.options.decoupled = beta1, beta2, eps, decoupled
+    plan.options.shrink = 1 - lr * decay
     for i in range(plan.count):
         count = _counted(<Tensor>steps[i])
         bias = 1 - pow(beta2, count)
@@ -402,37 +375,30 @@ def radam(params, grads, averages, squares, steps, double lr, double beta1, doub
         plan.tensors[i].numbers[0], plan.tensors[i].numbers[1] = sqrt(bias), 0
         if length > 5:
             plan.tensors[i].numbers[1] = sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
-    plan.run("radam", &options, params, 1 + (decoupled and decay != 0))
-    return True
+    return plan.run("radam", 1 + (decoupled and decay != 0))
 
 
 def asgd(params, grads, averages, shares, rates, steps, double lr, double lambd, double t0, double alpha, double decay, bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
     cdef double count, rate
-    if not (_all_count(steps) and _all_count(shares) and _all_count(rates)) or not plan.fill(params, grads, (averages,)):
+    cdef _Plan plan = _plan(params, grads, (averages,), (steps, shares, rates), decay, maximize)
+    if plan is None:
         return False
-    _clear(&options, decay, maximize)
     for i in range(plan.count):
         count, rate = _counted(<Tensor>steps[i]), _number(<Tensor>rates[i])
         plan.tensors[i].size = -rate
         plan.tensors[i].numbers[0], plan.tensors[i].numbers[1] = 1 - lambd * rate, _number(<Tensor>shares[i])
         _set(<Tensor>rates[i], lr / pow(1 + lambd * lr * count, alpha))
         _set(<Tensor>shares[i], 1 / (count - t0 if count - t0 > 1 else 1))
-    plan.run("asgd", &options, params, 2)
-    return True
+    return plan.run("asgd", 2)
 
 
 def rprop(params, grads, previous, sizes, steps, double shrink, double grow, double min_step, double max_step, bint maximize):
-    cdef _Plan plan = _Plan.__new__(_Plan)
-    cdef StepOptions options
     cdef Py_ssize_t i
-    if not _all_count(steps) or not plan.fill(params, grads, (previous, sizes)):
+    cdef _Plan plan = _plan(params, grads, (previous, sizes), (steps,), 0, maximize)
+    if plan is None:
         return False
-    _clear(&options, 0, maximize)
-    options.beta1, options.beta2, options.min_step, options.max_step = shrink, grow, min_step, max_step
+    plan.options.beta1, plan.options.beta2, plan.options.min_step, plan.options.max_step = shrink, grow, min_step, max_step
     for i in range(plan.count):
         _counted(<Tensor>steps[i])
-    plan.run("rprop", &options, params)
-    return True
+    return plan.run("rprop")
