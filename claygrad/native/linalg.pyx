@@ -9,6 +9,7 @@ from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.tensor cimport Tensor
 from claygrad.native.matmul cimport products
 from claygrad.native.rearrange cimport copied
+from claygrad.native.view cimport with_axes_swapped
 from claygrad.core.dispatch.guard cimport Arg, form_t, is_none
 from claygrad.core.dispatch.registry cimport offer
 
@@ -97,11 +98,18 @@ cdef Layout _of_batch(Layout like, int64_t more, dtype kind):
     return fresh(kind, like.ndim - 2 + (more >= 0), shape)
 
 
+cdef bint _faultless(Layout info) noexcept:
+    """Whether it says of no matrix that something is wrong."""
+    cdef int64_t i
+    for i in range(info.numel):
+        if (<int32_t*>info.data())[i]:
+            return False
+    return True
+
+
 cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=True) except -1:
     """Run the kernel; returns whether it ran, and (if strict) no matrix was singular."""
     cdef linalg_fn f = <linalg_fn>op.kernels[code]
-    cdef int32_t* at
-    cdef int64_t i
     cdef bint done
     if f == NULL:
         return False
@@ -112,27 +120,16 @@ cdef bint _run(Op op, LinearAlgebra* job, int code, Layout info, bint strict=Tru
             done = f(job)
     else:
         done = f(job)
-    if done and strict and info is not None:
-        at = <int32_t*>info.data()
-        for i in range(info.numel):
-            if at[i]:
-                return False
-    return done
+    return done and (not strict or info is None or _faultless(info))
 
 
 def all_succeeded(info):
     """Whether `info` says so of every matrix; False too if it is no plain tensor on the CPU, whose operations must be asked."""
     cdef Layout v
-    cdef int64_t i
     if type(info) is not Tensor or intercepting():
         return False
     v = (<Tensor>info).layout
-    if not (v.dtype.code == I32 and v.contiguous and on_cpu(v)):
-        return False
-    for i in range(v.numel):
-        if (<int32_t*>v.data())[i]:
-            return False
-    return True
+    return v.dtype.code == I32 and v.contiguous and on_cpu(v) and _faultless(v)
 
 
 cdef bint _same_batch(Layout a, Layout b) noexcept:
@@ -189,14 +186,22 @@ cdef struct Reflections:
 
 
 # --- factors -----------------------------------------------------------------------------------------------------------------
-cdef list _cholesky(Op op, Cholesky* given):
-    cdef Layout a = <Layout>given.input.layout, out, info
+cdef list _one_for_each(Op op, Layout a, bint upper, bint strict):
+    """A matrix for each square one, and whether something is wrong with it."""
     cdef LinearAlgebra job
+    cdef Layout out, info
     if not _begin(&job, a) or job.m != job.n:
         return None
-    out, info = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    job.upper = given.upper.value
-    return [out, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
+    out, info, job.upper = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32)), upper
+    return [out, info] if _run(op, &job, a.dtype.code, info, strict) else None
+
+
+cdef list _cholesky(Op op, Cholesky* given):
+    return _one_for_each(op, <Layout>given.input.layout, given.upper.value, given.check_errors.value)
+
+
+cdef list _inverse(Op op, Inverse* given):
+    return _one_for_each(op, <Layout>given.A.layout, False, given.check_errors.value)
 
 
 cdef bint _told_of_cholesky = False
@@ -204,16 +209,12 @@ cdef bint _told_of_cholesky = False
 
 cdef Layout _old_cholesky(Op op, Cholesky* given):
     global _told_of_cholesky
-    cdef Layout a = <Layout>given.input.layout, out, info
-    cdef LinearAlgebra job
+    cdef list out
     if not _told_of_cholesky:                      # the declaration says, once, that there is a better one
         _told_of_cholesky = True
         return None
-    if not _begin(&job, a) or job.m != job.n:
-        return None
-    out, info = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    job.upper = given.upper.value
-    return out if _run(op, &job, a.dtype.code, info) else None
+    out = _one_for_each(op, <Layout>given.input.layout, given.upper.value, True)
+    return None if out is None else <Layout>out[0]
 
 
 cdef list _lu(Op op, Lu* given):
@@ -255,7 +256,7 @@ cdef list _parts(Layout a, Layout pivots):
     cdef LinearAlgebra job
     cdef Layout P, L, U, wrong = None
     cdef linalg_fn f
-    cdef int64_t i, none = 0
+    cdef int64_t none = 0
     cdef bint done
     if not _begin(&job, a):
         return None
@@ -270,11 +271,7 @@ cdef list _parts(Layout a, Layout pivots):
     f = <linalg_fn>find("linalg", "parts", a.dtype.code)
     with nogil:
         done = f(&job)
-    if wrong is not None:
-        for i in range(wrong.numel):
-            if (<int32_t*>wrong.data())[i]:
-                return None
-    return [P, L, U] if done else None
+    return [P, L, U] if done and (wrong is None or _faultless(wrong)) else None
 
 
 cdef Layout _det(Op op, Inverse* given):
@@ -332,20 +329,13 @@ cdef list _singular(Op op, Svd* given):
 cdef Layout _tall(Layout a):
     """R of the QR factors of matrices that are much longer than wide, or the other way round: it has their singular values."""
     cdef int n = a.ndim
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
     cdef LinearAlgebra job
     cdef Layout R
     cdef linalg_fn f
     cdef bint done
-    cdef int i
     if n < 2 or min(a.shape[n - 1], a.shape[n - 2]) * LONG > max(a.shape[n - 1], a.shape[n - 2]):
         return a
-    for i in range(n):
-        shape[i], strides[i] = a.shape[i], a.strides[i]
-    if shape[n - 1] > shape[n - 2]:
-        shape[n - 1], shape[n - 2], strides[n - 1], strides[n - 2] = shape[n - 2], shape[n - 1], strides[n - 2], strides[n - 1]
-    if not _begin(&job, new_layout(a.storage, a.dtype, n, shape, strides, a.offset), True):
+    if not _begin(&job, with_axes_swapped(a, n - 2, n - 1) if a.shape[n - 1] > a.shape[n - 2] else a, True):
         return a
     job.k = job.n
     R = _new_matrices(a, &job.y, job.n, job.n, True)
@@ -480,15 +470,6 @@ cdef list _solve(Op op, Solve* given):
     return [new_contiguous(out.storage, out.dtype, 1, out.shape) if vector else out, info]
 
 
-cdef list _inverse(Op op, Inverse* given):
-    cdef Layout a = <Layout>given.A.layout, out, info
-    cdef LinearAlgebra job
-    if not _begin(&job, a) or job.m != job.n:
-        return None
-    out, info = _new_matrices(a, &job.x, job.n, job.n, True), _of_batch(a, -1, of_code(I32))
-    return [out, info] if _run(op, &job, a.dtype.code, info, given.check_errors.value) else None
-
-
 cdef Layout _triangular(Op op, Triangular* given):
     cdef Layout a = <Layout>given.A.layout, b = <Layout>given.B.layout, out
     cdef LinearAlgebra job
@@ -502,7 +483,7 @@ cdef Layout _triangular(Op op, Triangular* given):
         job.a.step, job.count = 0, b.numel // (job.n * job.k)
     elif not (_from_right(&job, a, b) if right else _system(&job, a, b)):
         return None
-    job.upper, job.unit = (given.upper.value) != right, given.unitriangular.value
+    job.upper, job.unit = given.upper.value != right, given.unitriangular.value
     out = _new_matrices(b, &job.x, job.k if right else job.n, job.n if right else job.k, True)
     if right:
         job.x.row, job.x.column = job.k, 1
@@ -512,33 +493,24 @@ cdef Layout _triangular(Op op, Triangular* given):
 cdef bint _told = False
 
 
-cdef Layout _swapped(Layout v):
-    """The transposed matrices."""
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
-    cdef int i, last = v.ndim - 1
-    for i in range(v.ndim):
-        shape[i], strides[i] = v.shape[i], v.strides[i]
-    shape[last], shape[last - 1] = shape[last - 1], shape[last]
-    strides[last], strides[last - 1] = strides[last - 1], strides[last]
-    return new_layout(v.storage, v.dtype, v.ndim, shape, strides, v.offset)
-
-
 cdef list _triangular_pair(Op op, TriangularPair* given):
     global _told
     cdef Layout b = <Layout>given.input.layout, a = <Layout>given.A.layout, out
     cdef LinearAlgebra job
-    cdef bint transposed = given.transpose.value
+    cdef bint flipped = given.transpose.value
+    cdef int last = a.ndim - 1
     if not _told:                                  # the declaration says, once, that there is a better one
         _told = True
         return None
     if b.numel == 0 or not _system(&job, a, b):
         return None
-    if transposed:
+    if flipped:
         job.a.row, job.a.column = job.a.column, job.a.row
-    job.upper, job.unit = (given.upper.value) != transposed, given.unitriangular.value
+    job.upper, job.unit = given.upper.value != flipped, given.unitriangular.value
     out = _new_matrices(b, &job.x, job.n, job.k, True)
-    return [out, _swapped(copied(_swapped(a)))] if _run(op, &job, a.dtype.code, None) else None
+    if not _run(op, &job, a.dtype.code, None):
+        return None
+    return [out, with_axes_swapped(copied(with_axes_swapped(a, last - 1, last)), last - 1, last)]
 
 
 cdef Layout _lu_solve(Op op, LuSolve* given):

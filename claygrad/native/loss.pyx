@@ -289,55 +289,47 @@ cdef real _excess(const real* x, int64_t n, int64_t right, int p, real margin, r
     return 0
 
 
-cdef Layout _multi_margin(Op op, MultiMargin* a):
-    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, each
+cdef void _excesses(const real* x, const int64_t* right, const real* weight, const real* g, real* out, int64_t rows, int64_t n,
+                    int p, real margin, int how) noexcept nogil:
+    """The losses of all examples; with g, the gradients of their inputs."""
+    cdef int64_t r
+    cdef real by
+    for r in range(rows):
+        by = weight[right[r]] if weight != NULL else 1
+        if g == NULL:
+            out[r] = _excess(x + r * n, n, right[r], p, margin, by, <real>1, NULL)
+        else:
+            _excess(x + r * n, n, right[r], p, margin, by, g[r if how == EACH else 0] / (<real>rows if how == MEAN else 1), out + r * n)
+
+
+cdef Layout _margins(MultiMargin* a, Layout g):
+    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, out
     cdef int64_t rows, n, r, p = a.p.value
     cdef const int64_t* right = <const int64_t*>classes.data()
     cdef const void* weight = memory(&a.weight)
-    cdef double margin = a.margin.real
+    cdef const void* slope = NULL if g is None else g.data()
     cdef int how = a.reduction.value
     if not _examples(x, &rows, &n) or classes.numel != rows or p != 1 and p != 2 or not numel_is(&a.weight, n):
+        return None
+    if g is not None and g.numel != (rows if how == EACH else 1):
         return None
     for r in range(rows):
         if right[r] < 0 or right[r] >= n:
             return None
-    each = fresh(x.dtype, 1 if classes.ndim == 1 or how != EACH else 0, &rows)
-    for r in range(rows):
-        if x.dtype.code == F32:
-            (<float*>each.data())[r] = _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,
-                                                      (<float*>weight)[right[r]] if weight != NULL else 1, 1, NULL)
-        else:
-            (<double*>each.data())[r] = _excess[double](<double*>x.data() + r * n, n, right[r], p, margin,
-                                                        (<double*>weight)[right[r]] if weight != NULL else 1, 1, NULL)
-    return _reduced(each, how, rows)
+    out = fresh(x.dtype, 1 if classes.ndim == 1 or how != EACH else 0, &rows) if g is None else fresh_like(x)
+    if x.dtype.code == F32:
+        _excesses[float](<float*>x.data(), right, <float*>weight, <float*>slope, <float*>out.data(), rows, n, p, <float>a.margin.real, how)
+    else:
+        _excesses[double](<double*>x.data(), right, <double*>weight, <double*>slope, <double*>out.data(), rows, n, p, a.margin.real, how)
+    return _reduced(out, how, rows) if g is None else out
+
+
+cdef Layout _multi_margin(Op op, MultiMargin* a):
+    return _margins(a, None)
 
 
 cdef Layout _multi_margin_back(Op op, MultiMarginBackward* a):
-    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, classes = <Layout>a.target.layout, out
-    cdef int64_t rows, n, r, p = a.p.value
-    cdef const int64_t* right = <const int64_t*>classes.data()
-    cdef const void* weight = memory(&a.weight)
-    cdef double margin = a.margin.real
-    cdef int how = a.reduction.value
-    if not _examples(x, &rows, &n) or classes.numel != rows or p != 1 and p != 2 or not numel_is(&a.weight, n):
-        return None
-    if g.numel != (rows if how == EACH else 1):
-        return None
-    for r in range(rows):
-        if right[r] < 0 or right[r] >= n:
-            return None
-    out = fresh_like(x)
-    for r in range(rows):
-        if x.dtype.code == F32:
-            _excess[float](<float*>x.data() + r * n, n, right[r], p, <float>margin,
-                           (<float*>weight)[right[r]] if weight != NULL else 1,
-                           (<float*>g.data())[r if how == EACH else 0] / (<float>rows if how == MEAN else 1), <float*>out.data() + r * n)
-        else:
-            _excess[double](<double*>x.data() + r * n, n, right[r], p, margin,
-                            (<double*>weight)[right[r]] if weight != NULL else 1,
-                            (<double*>g.data())[r if how == EACH else 0] / (<double>rows if how == MEAN else 1),
-                            <double*>out.data() + r * n)
-    return out
+    return _margins(<MultiMargin*>&a.input, <Layout>a.grad_output.layout)
 
 
 cdef real _shortfall(const real* x, const int64_t* listed, int64_t n, real scale, real* to_x, int64_t* room) noexcept nogil:
@@ -394,46 +386,40 @@ cdef bint _lists(Layout x, Layout target, int64_t* rows, int64_t* n) noexcept:
     return True
 
 
-cdef Layout _multilabel(Op op, Multilabel* a):
-    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, each
-    cdef int64_t rows, n, r
-    cdef int64_t* some
+cdef void _shortfalls(const real* x, const int64_t* listed, const real* g, real* out, int64_t rows, int64_t n, int how,
+                      int64_t* room) noexcept nogil:
+    cdef int64_t r
+    for r in range(rows):
+        if g == NULL:
+            out[r] = _shortfall(x + r * n, listed + r * n, n, <real>1, NULL, room)
+        else:
+            _shortfall(x + r * n, listed + r * n, n, g[r if how == EACH else 0] / (<real>rows if how == MEAN else 1), out + r * n, room)
+
+
+cdef Layout _margins_of_lists(Multilabel* a, Layout g):
+    cdef Layout x = <Layout>a.input.layout, classes = <Layout>a.target.layout, out
+    cdef const int64_t* listed = <const int64_t*>classes.data()
+    cdef const void* slope = NULL if g is None else g.data()
+    cdef int64_t rows, n
     cdef Storage room
     cdef int how = a.reduction.value
-    if not _lists(x, classes, &rows, &n):
+    if not _lists(x, classes, &rows, &n) or g is not None and g.numel != (rows if how == EACH else 1):
         return None
-    each = fresh(x.dtype, 1 if x.ndim == 2 or how != EACH else 0, &rows)
+    out = fresh(x.dtype, 1 if x.ndim == 2 or how != EACH else 0, &rows) if g is None else fresh_like(x)
     room = new_storage(2 * n * sizeof(int64_t))
-    some = <int64_t*>room.ptr
-    for r in range(rows):
-        if x.dtype.code == F32:
-            (<float*>each.data())[r] = _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL, some)
-        else:
-            (<double*>each.data())[r] = _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n, 1, NULL, some)
-    return _reduced(each, how, rows)
+    if x.dtype.code == F32:
+        _shortfalls[float](<float*>x.data(), listed, <float*>slope, <float*>out.data(), rows, n, how, <int64_t*>room.ptr)
+    else:
+        _shortfalls[double](<double*>x.data(), listed, <double*>slope, <double*>out.data(), rows, n, how, <int64_t*>room.ptr)
+    return _reduced(out, how, rows) if g is None else out
+
+
+cdef Layout _multilabel(Op op, Multilabel* a):
+    return _margins_of_lists(a, None)
 
 
 cdef Layout _multilabel_back(Op op, MultilabelBackward* a):
-    cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, classes = <Layout>a.target.layout, out
-    cdef int64_t rows, n, r
-    cdef int64_t* some
-    cdef Storage room
-    cdef int how = a.reduction.value
-    if not _lists(x, classes, &rows, &n) or g.numel != (rows if how == EACH else 1):
-        return None
-    out = fresh_like(x)
-    room = new_storage(2 * n * sizeof(int64_t))
-    some = <int64_t*>room.ptr
-    for r in range(rows):
-        if x.dtype.code == F32:
-            _shortfall[float](<float*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
-                              (<float*>g.data())[r if how == EACH else 0] / (<float>rows if how == MEAN else 1), <float*>out.data() + r * n,
-                              some)
-        else:
-            _shortfall[double](<double*>x.data() + r * n, <int64_t*>classes.data() + r * n, n,
-                               (<double*>g.data())[r if how == EACH else 0] / (<double>rows if how == MEAN else 1),
-                               <double*>out.data() + r * n, some)
-    return out
+    return _margins_of_lists(<Multilabel*>&a.input, <Layout>a.grad_output.layout)
 
 
 cdef str _REDUCTION = ", reduction: none|sum|mean"
