@@ -3,6 +3,7 @@
 
 #include "nn/rnn_weights.hpp"
 #include "platform/scratch.hpp"
+#include "simd/lines.hpp"
 #include "simd/math.hpp"
 
 namespace clay {
@@ -10,21 +11,6 @@ namespace CLAY_ISA {
 namespace {
 
 template <class V> V slope(V gate) { return gate * (splat<V>(1) - gate); }       // derivative of a sigmoid, from its value
-
-// f at 0, W, 2 W ...; the last vector may be partial
-template <class V, class F> void along(int64_t n, F f) {
-    constexpr int W = Lanes<V>::width;
-    int64_t i = 0;
-    for (; i + W <= n; i += W) f(i, (int64_t)W);
-    if (i < n) f(i, n - i);
-}
-template <class V> V get(const typename Lanes<V>::T* p, int64_t n) {
-    return n == Lanes<V>::width ? load<V>(p) : load_part<V>(p, n);
-}
-template <class V> void put(typename Lanes<V>::T* p, V v, int64_t n) {
-    if (n == Lanes<V>::width) store<V>(p, v);
-    else store_part<V>(p, v, n);
-}
 
 // The rows of sequences begin .. end at step k, and the row of each sequence's previous state.
 template <class T> struct Rows {
@@ -56,7 +42,7 @@ template <class T> struct Rnn {
         const Sequence& s = rows.s;
         T *out = rows.at(s.out, k, s.width), *h = near.h;
         for (int64_t r = 0; r < n; r++, out += s.width, h += near.h_row, near.sums += s.width)
-            along<V>(s.width, [&](int64_t i, int64_t m) {
+            along<T>(s.width, [&](int64_t i, int64_t m) {
                 const V x = get<V>(near.sums + i, m);
                 const V y = s.relu ? select(x < splat<V>(0), splat<V>(0), x) : tanh(x);
                 put<V>(out + i, y, m);
@@ -68,7 +54,7 @@ template <class T> struct Rnn {
         const Sequence& s = rows.s;
         const T *out = rows.at((const void*)s.out, k, s.width), *g = s.g_out ? rows.at(s.g_out, k, s.width) : nullptr;
         T *h = rows.state(s.h), *result = rows.at(s.g_gates, k, s.width);
-        along<V>(n * s.width, [&](int64_t i, int64_t m) {
+        along<T>(n * s.width, [&](int64_t i, int64_t m) {
             V dh = get<V>(h + i, m), y = get<V>(out + i, m);
             if (g) dh = dh + get<V>(g + i, m);
             put<V>(result + i, s.relu ? select(y > splat<V>(0), dh, splat<V>(0)) : dh * (splat<V>(1) - y * y), m);
@@ -88,7 +74,7 @@ template <class T> struct Lstm {
         T *gate = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *cell = rows.at(s.cells, k, H), *c = rows.state(s.c);
         // Two loops: in one loop the tanh would wait for the cell.
         for (int64_t r = 0; r < n; r++)
-            along<V>(H, [&](int64_t j, int64_t m) {
+            along<T>(H, [&](int64_t j, int64_t m) {
                 const T* from = near.sums + r * 4 * H + j;
                 T *at = gate + r * 4 * H + j, *kept = c + r * H + j;
                 const V i = sigmoid(get<V>(from, m)), f = sigmoid(get<V>(from + H, m)), g = tanh(get<V>(from + 2 * H, m));
@@ -100,7 +86,7 @@ template <class T> struct Lstm {
                 put<V>(kept, next, m);
             });
         for (int64_t r = 0; r < n; r++)
-            along<V>(H, [&](int64_t j, int64_t m) {
+            along<T>(H, [&](int64_t j, int64_t m) {
                 const V now = get<V>(c + r * H + j, m), y = get<V>(gate + (r * 4 + 3) * H + j, m) * tanh(now);
                 put<V>(cell + r * H + j, now, m);
                 put<V>(near.h + r * near.h_row + j, y, m);
@@ -118,7 +104,7 @@ template <class T> struct Lstm {
         for (int64_t r = 0; r < n; r++) {
             const T *a = gate + r * 4 * H, *previous = rows.before(s.cells, k, r);
             T* to = result + r * 4 * H;
-            along<V>(H, [&](int64_t j, int64_t m) {
+            along<T>(H, [&](int64_t j, int64_t m) {
                 const V i = get<V>(a + j, m), f = get<V>(a + H + j, m), g = get<V>(a + 2 * H + j, m);
                 const V o = get<V>(a + 3 * H + j, m), squashed = tanh(get<V>(cell + r * H + j, m));
                 V dh = get<V>(h + r * H + j, m);
@@ -146,7 +132,7 @@ template <class T> struct Gru {
         T *kept = rows.at(s.gates, k, 4 * H), *out = rows.at(s.out, k, H), *h = near.h;
         const T *of_h = near.sums, *bias = (const T*)s.bias;
         for (int64_t row = 0; row < n; row++, kept += 4 * H, out += H, h += H, of_h += 3 * H)
-            along<V>(H, [&](int64_t j, int64_t m) {
+            along<T>(H, [&](int64_t j, int64_t m) {
                 V hr = get<V>(of_h + j, m), hz = get<V>(of_h + H + j, m), hn = get<V>(of_h + 2 * H + j, m);
                 if (bias) {
                     hr = hr + get<V>(bias + j, m);
@@ -174,7 +160,7 @@ template <class T> struct Gru {
         for (int64_t row = 0; row < n; row++) {
             const T *a = kept + row * 4 * H, *previous = rows.before(s.out, k, row);
             T* to = result + row * 3 * H;
-            along<V>(H, [&](int64_t j, int64_t m) {
+            along<T>(H, [&](int64_t j, int64_t m) {
                 const V r = get<V>(a + j, m), z = get<V>(a + H + j, m), x = get<V>(a + 2 * H + j, m);
                 V dh = get<V>(h + row * H + j, m);
                 if (g_out) dh = dh + get<V>(g_out + row * H + j, m);
