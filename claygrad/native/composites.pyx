@@ -2,12 +2,11 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.native cimport einsum as contract
+from claygrad.native.einsum cimport is_unrecorded_on_cpu, matmul as product_of_stacks
 from claygrad.native cimport fft
 from claygrad.core.dispatch.arguments cimport axes
 from claygrad.core.dispatch.call cimport call_view, run, run_all, view_by
 from claygrad.core.dispatch.guard cimport Arg, Slot, form_t
-from claygrad.native.einsum cimport is_unrecorded_on_cpu
 from claygrad.core.op cimport Op, composite_slots_t, find_op
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.data.layout cimport Layout
@@ -23,14 +22,14 @@ cdef struct Extreme:
     Slot input, dim, keepdim, other
 cdef struct Median:
     Slot input, dim, keepdim
+cdef struct Softmax:
+    Slot input, dim, dtype
 cdef struct Moments:
     Slot input, dim, unbiased, keepdim, correction
 cdef struct Norm:
     Slot input, p, dim, keepdim, dtype
 cdef struct MatrixNorm:
     Arg input, ord, dim, keepdim, dtype
-cdef struct Tensordot:
-    Slot a, b, dims
 cdef struct Vecdot:
     Slot x, y
 cdef struct Fourier:
@@ -66,7 +65,7 @@ cdef object _matmul(Op op, Product* p):
         return run(find_op("mv" if x.ndim == 2 else "dot"), &p.input)
     if x.ndim < 2 or y.ndim < 2:
         return None
-    out = contract.matmul(a, b)
+    out = product_of_stacks(a, b)
     if out is not None:
         return out
     if x.ndim < 3 or x.numel == 0 or y.numel == 0:
@@ -128,6 +127,14 @@ cdef object _median(Op op, Median* a):
     return run(<Op>op.parts[1], &a.input) if type(<object>a.dim) is int else None
 
 
+cdef object _softmax(Op op, Softmax* a):
+    return run(find_op("_softmax"), &a.input) if a.dtype == <PyObject*>None else None
+
+
+cdef object _log_softmax(Op op, Softmax* a):
+    return run(find_op("_log_softmax"), &a.input) if a.dtype == <PyObject*>None else None
+
+
 cdef object _moments(Op op, Moments* a):
     """var and the like. parts: (input, dim, keepdim, correction)."""
     cdef PyObject* parts[4]
@@ -163,14 +170,6 @@ cdef object _norm(Op op, Norm* a):
     return run(<Op>op.parts[0], &vector.input)
 
 
-cdef object _tensordot(Op op, Tensordot* a):
-    return contract.tensordot(<object>a.a, <object>a.b, <object>a.dims)
-
-
-cdef object _inner(Op op, Product* a):
-    return contract.inner(<object>a.input, <object>a.other)
-
-
 cdef object _matrix_norm(Op op, MatrixNorm* a):
     """The Frobenius norm. parts: vector_norm."""
     cdef Layout x = <Layout>a.input.layout
@@ -193,10 +192,6 @@ cdef object _vecdot(Op op, Vecdot* a):
     return run(<Op>op.parts[0], &a.x)
 
 
-cdef object _kron(Op op, Product* a):
-    return contract.kron(<object>a.input, <object>a.other)
-
-
 cdef object _fourier(Op op, Fourier* a):
     """fft.fftn, ifftn, rfftn, and fft2, ifft2, rfft2."""
     cdef Layout out
@@ -210,11 +205,10 @@ offer_composite_slots("matmul", <composite_slots_t>_matmul)
 offer_composite_slots("linear", <composite_slots_t>_linear)
 offer_composite_slots("extreme", <composite_slots_t>_extreme)
 offer_composite_slots("median", <composite_slots_t>_median)
+offer_composite_slots("softmax", <composite_slots_t>_softmax)
+offer_composite_slots("log_softmax", <composite_slots_t>_log_softmax)
 offer_composite_slots("moments", <composite_slots_t>_moments)
 offer_composite_slots("norm", <composite_slots_t>_norm)
-offer_composite_slots("tensordot", <composite_slots_t>_tensordot)
-offer_composite_slots("inner", <composite_slots_t>_inner)
 offer_composite_slots("vecdot", <composite_slots_t>_vecdot)
-offer_composite_slots("kron", <composite_slots_t>_kron)
 offer_composite_slots("fourier", <composite_slots_t>_fourier)
 offer("matrix_norm", <form_t>_matrix_norm, "input: float half strided 2d+, ord: fro|nuc, dim: sizes, dtype: none", True)

@@ -3,7 +3,7 @@ claygrad/ops/contraction.py has the definitions. A function returns None if it d
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from claygrad.core.op cimport find_op
+from claygrad.core.op cimport Op, composite_slots_t, find_op
 from claygrad.core.data.dtype cimport BF16, CAT_FLOAT, F32, F64, I64
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport find, gemm_takes, reduce_fn
@@ -12,6 +12,8 @@ from claygrad.native.matmul cimport products
 from claygrad.core.graph.intercept cimport intercepting
 from claygrad.core.graph.modes cimport modes
 from claygrad.core.dispatch.call cimport run
+from claygrad.core.dispatch.guard cimport Slot
+from claygrad.core.dispatch.registry cimport offer_composite_slots
 from claygrad.native.reduce cimport reduced
 from claygrad.core.tensor cimport CUT, Tensor, new_tensor, requires
 from claygrad.core.graph.view cimport make_view
@@ -24,6 +26,12 @@ cdef enum:
     MAX_AXES = 16                            # axes of an operand
 
 # The axes of an operand: batch axes, free axes (rows or columns), and summed axes.
+cdef struct Pair:
+    Slot input, other
+cdef struct Tensordot:
+    Slot a, b, dims
+
+
 cdef struct Axes:
     int batch[MAX_AXES]
     int free[MAX_AXES]
@@ -53,6 +61,10 @@ cdef bint _factor(object x) noexcept:
     """The same, or bfloat16 if the processor has instructions for it."""
     return _is_float_operand(x) or (is_unrecorded_on_cpu(x) and (<Tensor>x).layout.ndim <= MAX_AXES
                                     and (<Tensor>x).layout.dtype.code == BF16 and gemm_takes(BF16))
+
+
+cdef bint _factors(object a, object b) noexcept:
+    return _factor(a) and _factor(b) and (<Tensor>a).layout.dtype is (<Tensor>b).layout.dtype
 
 
 cdef bint _fused(Layout v, const int* axes, int n, int64_t* size, int64_t* step) noexcept:
@@ -347,13 +359,14 @@ cdef Layout _over(Layout a, Layout b, const int* of_a, const int* of_b, int n):
     return new_contiguous(out.storage, out.dtype, k, shape)
 
 
-cdef object tensordot(object a, object b, object dims):
-    """tensordot(a, b, dims) of tensors without a history; or None."""
+cdef object _tensordot(Op op, Tensordot* given):
+    """Of tensors without a history."""
+    cdef object a = <object>given.a, b = <object>given.b, dims = <object>given.dims
     cdef int of_a[MAX_AXES]
     cdef int of_b[MAX_AXES]
     cdef int n = 0, i
     cdef Layout x, y, out
-    if modes().autocast or not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if not _factors(a, b):
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
     if type(dims) is int:
@@ -372,16 +385,17 @@ cdef object tensordot(object a, object b, object dims):
     return None if out is None else _viewed(out)
 
 
-cdef object inner(object a, object b):
-    """inner(a, b) of tensors without a history; or None."""
+cdef object _inner(Op op, Pair* given):
+    """Of tensors without a history."""
+    cdef Layout x, y, out
     cdef int last_a, last_b
-    cdef Layout out
-    if modes().autocast or not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if not _factors(<object>given.input, <object>given.other):
         return None
-    last_a, last_b = (<Tensor>a).layout.ndim - 1, (<Tensor>b).layout.ndim - 1
+    x, y = (<Tensor>given.input).layout, (<Tensor>given.other).layout
+    last_a, last_b = x.ndim - 1, y.ndim - 1
     if last_a < 0 or last_b < 0:
         return None
-    out = _over((<Tensor>a).layout, (<Tensor>b).layout, &last_a, &last_b, 1)
+    out = _over(x, y, &last_a, &last_b, 1)
     return None if out is None else _viewed(out)
 
 
@@ -406,7 +420,7 @@ cdef object matmul(object a, object b):
     cdef int64_t shape[MAX_AXES]
     cdef int i, batch
     cdef int64_t n, m
-    if not _factor(a) or not _factor(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if not _factors(a, b):
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
     if x.ndim < 2 or y.ndim < 2 or x.shape[x.ndim - 1] != y.shape[y.ndim - 2] or max(x.ndim, y.ndim) > MAX_AXES - 2:
@@ -458,13 +472,14 @@ cdef void _times(real* out, const real* a, int64_t a_row, int64_t a_column, cons
                 out += q
 
 
-cdef object kron(object a, object b):
-    """kron(a, b) of matrices and vectors without a history; or None."""
+cdef object _kron(Op op, Pair* given):
+    """Of matrices and vectors without a history."""
+    cdef object a = <object>given.input, b = <object>given.other
     cdef Layout x, y, out
     cdef int64_t shape[2]
     cdef int64_t sizes[4]
     cdef int64_t m = 1, n = 1, p = 1, q = 1, a_row = 0, a_column = 0, b_row = 0, b_column = 0
-    if modes().autocast or not _is_float_operand(a) or not _is_float_operand(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
+    if not _is_float_operand(a) or not _is_float_operand(b) or (<Tensor>a).layout.dtype is not (<Tensor>b).layout.dtype:
         return None
     x, y = (<Tensor>a).layout, (<Tensor>b).layout
     if x.ndim > 2 or y.ndim > 2 or x.ndim == 0 or y.ndim == 0:
@@ -486,3 +501,8 @@ cdef object kron(object a, object b):
     else:
         _times(<double*>out.data(), <const double*>x.data(), a_row, a_column, <const double*>y.data(), b_row, b_column, m, n, p, q)
     return new_tensor(out)
+
+
+offer_composite_slots("tensordot", <composite_slots_t>_tensordot)
+offer_composite_slots("inner", <composite_slots_t>_inner)
+offer_composite_slots("kron", <composite_slots_t>_kron)

@@ -42,6 +42,7 @@ for _name in (
     "claygrad.native.random",
     "claygrad.native.rnn",
     "claygrad.native.interpolate",
+    "claygrad.native.einsum",
     "claygrad.native.composites",
     "claygrad.native.pool",
 ):

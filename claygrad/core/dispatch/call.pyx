@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from claygrad.core.user_warnings import warn
 from claygrad.core.dispatch.arguments cimport axes, bind_keywords, checked, collect, is_valid
 from claygrad.core.op cimport (COMPOSITE, MULTI_VIEW, P_ANY, P_TENSOR_NUM, POINTWISE, PROMOTE_BOOL, PROMOTE_NONE, REDUCTION, VIEW,
-                               Op, find_op, run_check)
+                               Op, run_check)
 from claygrad.core.op import every_op
 from libc.stdint cimport int64_t
 from claygrad.core.data.dtype cimport CAT_COMPLEX, CAT_FLOAT, category_of, dtype, of_code
@@ -26,7 +26,7 @@ from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
 from claygrad.core.tensor import UPCALLS
 from claygrad.core.graph.view cimport make_view, mark_converted
-from claygrad.core.dispatch.registry cimport offer_composite_slots, take, take_table
+from claygrad.core.dispatch.registry cimport take, take_table
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
@@ -646,19 +646,6 @@ cdef Layout _write_lazy(Op op, Tensor t, PyObject** slots):
     else:
         write_layout(target, out)
     return out
-
-
-# --- composites in their common case, without a Python frame -----------------------------------------------------
-cdef object _softmax(Op op, PyObject** slots):
-    return run(find_op("_softmax"), slots) if <object>slots[2] is None else None
-
-
-cdef object _log_softmax(Op op, PyObject** slots):
-    return run(find_op("_log_softmax"), slots) if <object>slots[2] is None else None
-
-
-offer_composite_slots("softmax", _softmax)
-offer_composite_slots("log_softmax", _log_softmax)
 
 
 # --- registration -------------------------------------------------------------------------------------------
