@@ -5,11 +5,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from claygrad.core.op cimport Op, fast_t
-from claygrad.core.data.scalar cimport element_of
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, join_rows
 from claygrad.core.data.layout cimport (Layout, channels_last, fresh, fresh_channels_last, fresh_like, is_broadcast, same_view,
                                         strictly_row_major)
+from claygrad.native.mask cimport single
 from claygrad.native.rearrange cimport channels_at_the_end, fill_with
 from claygrad.native.elementwise cimport fresh_run, is_permuted
 from claygrad.core.dispatch.guard cimport Arg, Slot, form_t
@@ -91,14 +91,9 @@ cdef Layout _copy(Op op, Copy* a, Layout target):
 
 cdef Layout _fill(Op op, Fill* a, Layout target):
     """With a number, or a tensor of one element of the same dtype."""
-    cdef Layout x = (<Tensor>a.input).layout, v
+    cdef Layout x = (<Tensor>a.input).layout
     cdef double element[2]
-    if isinstance(<object>a.value, Tensor):
-        v = (<Tensor>a.value).layout
-        if v.ndim != 0 or v.dtype is not x.dtype:
-            return None
-        memcpy(element, v.data(), v.dtype.itemsize)
-    elif not element_of(<object>a.value, x.dtype, element):
+    if not single(<object>a.value, x.dtype, element):
         return None
     if target is None:
         target = fresh_like(x)

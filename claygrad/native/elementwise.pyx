@@ -48,10 +48,6 @@ cdef inline bint _plain_attributes(Op op, PyObject** slots) except -1:
     return numbers_of(op, slots, numbers)
 
 
-cdef inline bint _native(Layout v) noexcept:
-    return v.contiguous
-
-
 cdef bint uniform(Layout v) noexcept:
     """One element broadcast over the whole shape: the gradient of a sum."""
     cdef int i
@@ -103,7 +99,7 @@ cdef Layout _unary(Op op, PyObject** slots, Layout target):
     cdef double numbers[2]
     if f == NULL or not numbers_of(op, slots, numbers):
         return None
-    if _native(x):
+    if x.contiguous:
         out = fresh_like(x) if target is None else target
     elif target is None and is_permuted(x):
         out = fresh_run(x, x.dtype)
@@ -190,7 +186,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         f = <binary_fn>op.kernels[x.dtype.code]
         if f == NULL or (op.n_kernel_if and not _plain_attributes(op, slots)):
             return None
-        if not _native(x) or not _native(y):
+        if not x.contiguous or not y.contiguous:
             if target is None and is_permuted(x) and same_run(y, x):
                 out = _out_for(op, x)
                 _run(f, x.data(), y.data(), out.data(), x.numel, 0)
@@ -210,7 +206,7 @@ cdef Layout _binary(Op op, PyObject** slots, Layout target):
         return _by_lines(op, f, x, y) if out is None and target is None else out
     x = (<Tensor>(a if a_is else b)).layout
     f = <binary_fn>op.kernels[x.dtype.code]
-    if f == NULL or not _native(x) and (target is not None or not is_permuted(x)) \
+    if f == NULL or not x.contiguous and (target is not None or not is_permuted(x)) \
             or not _fill_scalar(b if a_is else a, x.dtype.code, &number):
         return None
     if op.n_kernel_if and not _plain_attributes(op, slots):
@@ -234,11 +230,11 @@ cdef Layout _with_single_element(Op op, binary_fn f, Layout x, Layout y, Layout 
     cdef Layout out
     if not same_shape(x, y) or target is not None and y.storage is target.storage:
         return None
-    if uniform(y) and (_native(x) or target is None and is_permuted(x)):
+    if uniform(y) and (x.contiguous or target is None and is_permuted(x)):
         out = _out_for(op, x) if target is None else target
         _run(f, x.data(), y.data(), out.data(), x.numel, 1)
         return out
-    if uniform(x) and target is None and (_native(y) or is_permuted(y)):
+    if uniform(x) and target is None and (y.contiguous or is_permuted(y)):
         out = _out_for(op, y)
         _run(f, x.data(), y.data(), out.data(), y.numel, 2)
         return out

@@ -36,10 +36,6 @@ cdef struct ToCopy:
     Slot input, dtype, memory_format
 
 
-cdef inline bint _native(Layout v) noexcept:
-    return v.contiguous
-
-
 cdef inline Layout _of(PyObject* slot):
     return (<Tensor><object>slot).layout if isinstance(<object>slot, Tensor) else None
 
@@ -60,18 +56,18 @@ cdef Layout _shaped(Op op, PyObject** slots, Layout target):
     cdef shaped_fn f = <shaped_fn>op.kernels[b.dtype.code]
     if f == NULL or b.numel == 0:
         return None
-    contiguous = _native(b)
+    contiguous = b.contiguous
     if not contiguous and not is_permuted(b):
         return None
     if op.n_tensors == 3:
         c = _of(slots[2])
         if c is None or c.dtype is not b.dtype:
             return None
-        if not (_native(c) and same_shape(c, b) if contiguous else same_run(c, b)):
+        if not (c.contiguous and same_shape(c, b) if contiguous else same_run(c, b)):
             if not _one(c, b):
                 return None
             ones = 4
-    if not (_native(a) and same_shape(a, b) if contiguous else same_run(a, b)):
+    if not (a.contiguous and same_shape(a, b) if contiguous else same_run(a, b)):
         if not _one(a, b):
             return None
         ones |= 1
@@ -98,7 +94,7 @@ cdef Layout _loss(Op op, PyObject** slots, Layout target):
     for i in range(2, op.n_params):
         if type(<object>slots[i]) is str:
             reduction = <object>slots[i]
-    if not _native(x) or not _native(y):
+    if not x.contiguous or not y.contiguous:
         permuted = is_permuted(x) and same_run(x, y)               # then in the order of memory
         if reduction == "none" and not permuted:
             return None

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
+from claygrad.core.data.dtype cimport dtype
 from claygrad.core.data.layout cimport Layout
 
 cdef extern from "index/strided.hpp" namespace "clay" nogil:
@@ -18,4 +19,5 @@ cdef Layout expanded_copy(Layout v, int ndim, const int64_t* shape)      # conti
 cdef int common(Layout a, Layout b, int64_t* shape) noexcept      # broadcast shape; returns its ndim, -1: none, or too large
 cdef Layout picked(Layout x, Layout mask)                         # x[mask], same shape, both contiguous
 cdef Layout positions(Layout x)                                   # indices of nonzero elements, one row per axis; None: dtype not supported
+cdef bint single(object value, dtype d, void* into)               # a number, or a 0-dim tensor of this dtype, as an element
 cdef where_fn where_of(Layout x) noexcept                         # the kernel for elements of this size

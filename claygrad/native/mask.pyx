@@ -146,7 +146,7 @@ cdef where_fn where_of(Layout x) noexcept:
     return <where_fn>find("select", "where", U8 if item == 1 else I16 if item == 2 else F32 if item == 4 else F64 if item == 8 else -1)
 
 
-cdef bint _single(object value, dtype d, void* into):
+cdef bint single(object value, dtype d, void* into):
     """Write a number, or a 0-dim tensor of this dtype, as an element."""
     cdef Layout v
     if not isinstance(value, Tensor):
@@ -164,7 +164,7 @@ cdef Layout _masked_fill(Op op, MaskedFill* a):
     cdef double element[2]
     cdef where_fn f
     cdef int ndim
-    if x.dtype.itemsize > 8 or not _single(<object>a.value.given, x.dtype, element):
+    if x.dtype.itemsize > 8 or not single(<object>a.value.given, x.dtype, element):
         return None
     ndim = common(x, mask, shape)
     if ndim < 0 or out is not None and (ndim != x.ndim or mask.storage is x.storage):
