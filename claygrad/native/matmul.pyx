@@ -25,7 +25,7 @@ cdef struct Dot:
 cdef struct Vdot:
     Slot input, other
 cdef struct Addmm:
-    Slot input, mat1, mat2, beta, alpha
+    Arg target, input, mat1, mat2, beta, alpha
 cdef struct Addmv:
     Arg target, input, mat, vec, beta, alpha
 cdef struct Baddbmm:
@@ -155,15 +155,6 @@ cdef Layout _mm(Op op, Mm* given, Layout target):
 
 
 # --- sums with products: beta * input + alpha * product -------------------------------------------------------------------
-cdef bint _factors(Addmm* given, double* beta, double* alpha) except -1:
-    """Read beta and alpha; False if they are no numbers."""
-    cdef object b = <object>given.beta, a = <object>given.alpha
-    if (type(b) is not int and type(b) is not float) or (type(a) is not int and type(a) is not float):
-        return False
-    beta[0], alpha[0] = b, a
-    return True
-
-
 cdef bint _steps(Layout c, Layout out, int64_t* steps) noexcept:
     """The strides of c, broadcast to the shape of the result."""
     cdef int i, k
@@ -221,21 +212,21 @@ cdef bint _apart(Layout a, Layout b, Layout target) noexcept:
     return target is None or a.storage is not target.storage and b.storage is not target.storage
 
 
-cdef Layout _addmm(Op op, Addmm* given, Layout target):
-    cdef Layout c = (<Tensor>given.input).layout, a = (<Tensor>given.mat1).layout, b = (<Tensor>given.mat2).layout
+cdef Layout _addmm(Op op, Addmm* given):
+    cdef Layout c = <Layout>given.input.layout, a = <Layout>given.mat1.layout, b = <Layout>given.mat2.layout
+    cdef Layout target = layout_of(&given.target)
     cdef int64_t shape[2]
-    cdef double beta, alpha
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not _factors(given, &beta, &alpha):
+    if a.shape[1] != b.shape[0]:
         return None
     shape[0] = a.shape[0]
     shape[1] = b.shape[1]
-    if target is None and beta == 1 and alpha == 1 and a.dtype is b.dtype and c.dtype is a.dtype and _blas(a) and _blas(b):
+    if target is None and given.beta.real == 1 and given.alpha.real == 1:
         if c.contiguous and (c.ndim == 1 or c.ndim == 2) and c.shape[c.ndim - 1] == shape[1]:
             if c.ndim == 1 or c.shape[0] == shape[0] or c.shape[0] == 1:
                 return _product(a, b, shape, c)
-    if a.dtype is not b.dtype or c.dtype is not a.dtype or not _multiplied(a.dtype.code) or not _apart(a, b, target) or a.shape[1] == 0:
+    if not _multiplied(a.dtype.code) or not _apart(a, b, target) or a.shape[1] == 0:
         return None
-    return _sum(_product(a, b, shape, None, True), c, beta, alpha, target)
+    return _sum(_product(a, b, shape, None, True), c, given.beta.real, given.alpha.real, target)
 
 
 cdef Layout _addmv(Op op, Addmv* given):
@@ -462,17 +453,19 @@ cdef int _rules_of_mm(Op op) except -1:
     return 0
 
 
-cdef int _rules_of_addmm(Op op) except -1:
+cdef int _ready_addmm(Op op) except -1:
+    _kernels_of(op)
     op.fast_rules[0], op.fast_rules[1], op.fast_rules[2] = _added, _added_left, _added_right
     return 0
 
 
 offer_slots("mm", <fast_t>_mm).ready = _rules_of_mm
-offer_slots("addmm", <fast_t>_addmm).ready = _rules_of_addmm
 offer_slots("bmm", <fast_t>_bmm)
 offer_slots("mv", <fast_t>_mv)
 offer_slots("dot", <fast_t>_dot)
 offer_slots("vdot", <fast_t>_vdot)
+offer("addmm", <form_t>_addmm,
+      "target, input: kernel complex strided, mat1 mat2: same strided 2d, beta alpha: float").ready = _ready_addmm
 offer("addmv", <form_t>_addmv, "target, input: kernel strided 0-1d, mat: same strided 2d, vec: same strided 1d, "
       "beta alpha: float").ready = _kernels_of
 offer("baddbmm", <form_t>_baddbmm, "target, input: kernel strided, batch1 batch2: same strided 3d, beta alpha: float").ready = _kernels_of
