@@ -8,12 +8,26 @@ import dpctl.memory
 import dpnp
 import dpnp.tensor as usm
 import numpy as np
+from dpctl.utils._order_manager import SequentialOrderManager, _SequentialOrderManager
 
-from claygrad.devices._namespace import namespace
+from claygrad.devices._namespace import Part, namespace
 from claygrad.devices._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class _InStep(_SequentialOrderManager):
+    """dpnp's record of the work on a queue. This one waits until all of it is done before the next function starts.
+
+    On a CPU, MKL's functions (elementwise ones, factorizations) wait for earlier work with the interpreter's lock held. If that
+    work is a host task that drops references, it waits for this lock, and both would wait for ever. Here the wait is without the lock.
+    """
+
+    @property
+    def submitted_events(self) -> list[Any]:
+        dpctl.SyclEvent.wait_for([*super().submitted_events, *self.host_task_events])
+        return []
 
 
 _REFUSALS = ("does not support input type", "is not understood")           # of dtypes, which dpnp tells by a ValueError
@@ -30,6 +44,10 @@ class Xpu(Table):
         # dpnp's own queues, which it keeps in order itself. One that is in order by the runtime deadlocks: a wait with
         # the interpreter's lock held then waits for the host tasks that drop references, and these for the lock.
         self.queues = [dpctl.get_device_cached_queue(d) for d in self.devices]
+        for queue in self.queues:
+            if queue.sycl_device.is_cpu:
+                SequentialOrderManager[queue].wait()
+                SequentialOrderManager._map.get()[queue] = _InStep()
         solve = {"solve": lambda a, b: dpnp.ascontiguousarray(dpnp.linalg.solve(a, b))}
         super().__init__(namespace(dpnp, "dpnp", self.strided, _own(self), solve))
 
@@ -174,6 +192,18 @@ def _own(table: Xpu) -> dict[str, Any]:
     own |= {name: elementwise(name) for name in _ELEMENTWISE if hasattr(dpnp, name)}
     own |= {name: product(name) for name in ("matmul", "dot")}
     own |= {name: ordered(name) for name in ("sort", "argsort")}
+    def transform(name: str) -> Callable[..., Any]:
+        """On a CPU, MKL plans a Fourier transform in a host task, which must not stand behind those of `_InStep`."""
+        call = getattr(dpnp.fft, name)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            queue = table.queue()
+            if queue.sycl_device.is_cpu:
+                queue.wait()
+            return call(*args, **kwargs)
+        return run
+
+    own["fft"] = Part(dpnp.fft, "dpnp.fft", {name: transform(name) for name in dpnp.fft.__all__ if "fft" in name})
     return own | {"arange": arange, "asarray": asarray, "array": array, "where": where,
                   "tril": lambda x, k=0: dpnp.tril(x, k=k), "triu": lambda x, k=0: dpnp.triu(x, k=k),
                   "take": lambda x, indices, axis=None: dpnp.take(x, indices, axis=axis),

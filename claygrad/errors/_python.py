@@ -209,8 +209,8 @@ def none_hint(node: ast.AST | None, site: Site) -> str:
         function = short(value.func) or "the function"
         if hasattr(called, "_modules"):
             return f"{name} is None{where}: forward() of {type(called).__name__} has no return"
-        method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
-        if method in _RETURN_NOTHING:
+        if isinstance(value.func, ast.Attribute) and value.func.attr in _RETURN_NOTHING:
+            method = value.func.attr
             kept = short(value.func.value) or "x"
             own = isinstance(value.func.value, ast.Name)
             way = f"use {kept} itself" if own else f"keep what comes before it, {name} = {kept}"

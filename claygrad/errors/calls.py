@@ -75,7 +75,7 @@ def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
     word = context.name(0, "the argument")
     made = assignment_before(word, context.line.code, context.line.number) if word.isidentifier() else None
     given = getattr(made, "value", None)
-    if isinstance(given, ast.Attribute) and given.attr == "saved_tensors":
+    if made is not None and isinstance(given, ast.Attribute) and given.attr == "saved_tensors":
         return (f"{word} is a tuple of all saved tensors, since {Line.at(context.line.code, made.lineno)}: "
                 f"{word}, = {short(given)} takes the one out of it")
     return (f"{word} is a tuple: recurrent layers return (output, hidden), so write out, "
