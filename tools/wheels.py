@@ -42,16 +42,20 @@ def run(*command: str | Path, quiet: bool = True, **options) -> str:
     return done.stdout or ""
 
 
+def version_of(python: str | Path) -> str:
+    """3.13, or 3.14t without the interpreter lock; nothing if it does not run."""
+    asked = ("import sys, sysconfig; print(f'{sys.version_info[0]}.{sys.version_info[1]}'"
+             " + ('t' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''))")
+    return subprocess.run([str(python), "-c", asked], capture_output=True, text=True).stdout.strip()
+
+
 def found(version: str) -> str | None:
     """An interpreter of this version: on the path, pyenv's, uv's."""
-    if path := shutil.which(f"python{version}"):
-        probe = subprocess.run([path, "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True)
-        if probe.returncode == 0:
-            return path
+    name = f"python{version}"
+    paths = [Path(path)] if (path := shutil.which(name)) else []
     for root in (Path.home() / ".pyenv" / "versions", Path.home() / ".local" / "share" / "uv" / "python"):
-        for path in sorted(root.glob(f"*{version.rstrip('t')}*/bin/python{version}"), reverse=True):
-            return str(path)
-    return None
+        paths += sorted(root.glob(f"*{version.rstrip('t')}*/bin/{name}"), reverse=True)
+    return next((str(path) for path in paths if version_of(path) == version), None)
 
 
 def megabytes(size: int) -> str:
@@ -148,8 +152,7 @@ def main() -> int:
             rows.append((f"CPython {wanted}", "no such interpreter here", "", "", ""))
             bad |= bool(asked.python)
             continue
-        name = run(python, "-c", "import sys, sysconfig; print(f'{sys.version_info[0]}.{sys.version_info[1]}'"
-                   " + ('t' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''))").strip()
+        name = version_of(python)
         began = time.monotonic()
         wheel = repaired(built(python, name), environment(python, f"build-{name}"))
         size, closing = tested(wheel, python, name, tuple(asked.tests))

@@ -1,6 +1,8 @@
 // The C library's functions, one number or one vector at a time. The vector forms are libmvec's, looked up at run time;
 // where it lacks one (musl, macOS, old glibc) the vector form calls the scalar one lane by lane.
 #pragma once
+#include <string_view>
+
 #include "simd/vec.hpp"
 #include "simd/math_f32.hpp"
 
@@ -35,10 +37,24 @@ struct VectorMath {
 };
 extern VectorMath vector_math;
 
-#define CLAY_VECTOR_1(name)                                                \
-    inline f32v name(f32v x) { return vector_math.name##_f32(x); }         \
-    inline f64v name(f64v x) { return vector_math.name##_f64(x); }
-#define CLAY_VECTOR_F64(name) inline f64v name(f64v x) { return vector_math.name##_f64(x); }
+// glibc's vector functions for ARM lose the sign of a zero, which these functions keep.
+constexpr bool keeps_zero(std::string_view name) {
+    for (std::string_view one : {"expm1", "tanh", "erf", "sin", "tan", "asin", "atan", "log1p", "sinh", "asinh", "atanh"})
+        if (one == name) return true;
+    return false;
+}
+template <bool kept, class V> V with_sign_of_zero(V x, V out) {
+#if defined(__ARM_NEON)
+    if constexpr (kept) return select(x == splat<V>(0), x, out);
+#endif
+    return out;
+}
+
+#define CLAY_VECTOR_F32(name) \
+    inline f32v name(f32v x) { return with_sign_of_zero<keeps_zero(#name)>(x, vector_math.name##_f32(x)); }
+#define CLAY_VECTOR_F64(name) \
+    inline f64v name(f64v x) { return with_sign_of_zero<keeps_zero(#name)>(x, vector_math.name##_f64(x)); }
+#define CLAY_VECTOR_1(name) CLAY_VECTOR_F32(name) CLAY_VECTOR_F64(name)
 CLAY_MATH_CALLED(CLAY_VECTOR_1)
 #define CLAY_MATH_DOUBLE(F) F(exp) F(exp2) F(expm1) F(tanh) F(erf) F(log) F(log10) F(sin) F(tan) F(asin) F(acos) F(atan) F(cosh)
 CLAY_MATH_DOUBLE(CLAY_VECTOR_F64)        // single precision: simd/math_f32.hpp
@@ -56,6 +72,7 @@ inline f32v cosh(f32v x) {
     return multiply_add(half, e, half / e);
 }
 #undef CLAY_VECTOR_1
+#undef CLAY_VECTOR_F32
 #undef CLAY_VECTOR_F64
 #undef CLAY_MATH_DOUBLE
 #endif
