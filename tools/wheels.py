@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,11 @@ def installed_bytes(inside: Path) -> int:
     return sum(path.stat().st_size for path in Path(place).rglob("*") if path.is_file())
 
 
+def with_little_room() -> None:
+    """The allocator of 3.14t promises terabytes, and the process is killed when it uses them. Asked for more than this, it refuses."""
+    resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30))
+
+
 def tested(wheel: Path, python: str, name: str, tests: tuple[str, ...]) -> tuple[int, str]:
     """Installed size, and pytest's closing line, in an environment that has the wheel and what the tests need."""
     folder = WORK / f"test-{name}"
@@ -119,7 +125,8 @@ def tested(wheel: Path, python: str, name: str, tests: tuple[str, ...]) -> tuple
     needs = TEST_NEEDS if not name.endswith("t") else tuple(need for need in TEST_NEEDS if "safetensors" not in need)
     run(inside, "-m", "pip", "install", "--quiet", *needs)
     done = subprocess.run([str(inside), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], cwd=ROOT, text=True,
-                          capture_output=True, env={**os.environ, "PYTHONSAFEPATH": "1", "CLAYGRAD_INSTALLED": "1"})
+                          capture_output=True, preexec_fn=with_little_room,
+                          env={**os.environ, "PYTHONSAFEPATH": "1", "CLAYGRAD_INSTALLED": "1"})
     lines = done.stdout.strip().splitlines()
     (WORK / f"test-{name}.log").write_text("\n".join(lines) + "\n")
     return size, lines[-1].strip("= ") if lines else "pytest said nothing"
