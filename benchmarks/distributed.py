@@ -218,36 +218,43 @@ def chart(lines: list[tuple[str, list[float]]]) -> str:
 
 TEXT = """# How training scales over ranks
 
-`python benchmarks/distributed.py` measures, computes and writes this page and its chart.
+How much faster does data-parallel training become with more ranks? Up to four ranks were measured on one machine; a
+simple model predicts the rest. `python benchmarks/distributed.py` measures, computes and writes this page and its
+chart.
 
-**Measured** on {machine}, one thread per rank: a convolutional network with {megabytes:.1f} MB of gradients, each
-rank with its own inputs, the best of {rounds} rounds of 300 steps. Other programs used the machine too (load
-{load:.0f} on {processors} processors): so the best step counts, and beside it the processor time of the best step, in
-which waiting for a processor does not count.
+## Measured
 
-| ranks | step, best | step, middle | processor time, best | speed-up by the best step | by processor time |
+On {machine}, one thread per rank: a convolutional network with {megabytes:.1f} MB of gradients, each rank with its own
+inputs, {rounds} rounds of 300 steps. The machine was shared with other programs (load {load:.0f} on {processors}
+cores). So the table has the fastest step, and the CPU time of the fastest step, in which waiting for a core does not
+count.
+
+| ranks | fastest step | median step | CPU time | speed-up | speed-up by CPU time |
 |--:|--:|--:|--:|--:|--:|
 | 1 | {one:.2f} ms | {one_middle:.1f} ms | {one_busy:.2f} ms | 1 | 1 |
 | 2 | {two:.2f} ms | {two_middle:.1f} ms | {two_busy:.2f} ms | {speed_up:.2f} | {by_busy:.2f} (model {by_model:.2f}) |
 {fourth}
 
-Four ranks share {processors} processors here: by the clock they take turns, so the column by processor time is the one
-to compare with the model, which gives every rank a processor. Ranks that wait for others use processor time too.
+With four ranks on {processors} cores the ranks take turns. So compare the last column with the model, which assumes a
+core for each rank. CPU time includes waiting for other ranks, because a waiting rank polls.
 
-**Links**, by a message of 8 bytes and one of 8 MB:
+The links, measured by messages of 8 bytes and of 8 MB:
 
 | link | latency | bandwidth |
 |---|--:|--:|
 {links}
 
-Adding takes {add:.3f} ns per byte. What an all_reduce of 8 MB took, the best of all rounds, and what the model says:
+Adding two gradients takes {add:.3f} ns per byte. An `all_reduce` of 8 MB, the fastest of all rounds, beside the model:
 
 | ranks | measured | model | measured over model |
 |--:|--:|--:|--:|
 | 2 | {all_reduce:.2f} ms | {all_reduce_model:.2f} ms | {all_reduce_ratio:.1f} |
 | 4 | {all_reduce_four:.2f} ms | {all_reduce_four_model:.2f} ms | {all_reduce_four_ratio:.1f} |
 
-**Predicted**, the share of the computation that is left after communication, with buckets of 25 MB:
+## Predicted
+
+The efficiency: the share of a step that is computation rather than waiting for communication. 100 % means that twice
+the ranks train twice as fast. Gradients are sent in buckets of 25 MB.
 
 ![efficiency over ranks](distributed-scaling.svg)
 
@@ -255,18 +262,24 @@ Adding takes {add:.3f} ns per byte. What an all_reduce of 8 MB took, the best of
 |---|---|{rule}
 {rows}
 
-The size of buckets, for {workload} over {link} on 64 ranks: {buckets}.
+The size of the buckets matters. For {workload} over {link} on 64 ranks: {buckets}.
 
-**Assumptions.** Every rank has a processor of its own and computes as fast as one rank does here. Two thirds of a step
-are backward, and gradients arrive evenly. A bucket's sum runs beside backward at no cost to it: the link has a
-processor of its own (where the rank's processor moves the bytes, as on one host, the sum's time comes on top). A sum
-takes 2 log2(p) messages, moves 2 (p-1)/p of its bytes and adds (p-1)/p of them. All ranks send at once without slowing
-each other, and nobody is late. Real clusters have slower links between racks, and ranks that wait for the slowest.
-The links of this page are those of this machine: shared memory has its bytes in the cache, which is why the model is
-too fast there; TCP goes through a process of Python, which limits its bandwidth: the worst case. The prediction was
-compared with 2 and 4 ranks on one host, the 4 on {processors} processors, where it is too fast, the more so the more
-ranks share the processors and their memory; there is no machine for more here. If a link with a longer delay shows the
-higher bandwidth, that is the load of the machine while it was measured.
+## What the model assumes
+
+- Every rank has a core of its own and computes as fast as one rank does here.
+- Two thirds of a step are backward, and gradients become ready evenly during it.
+- An `all_reduce` over p ranks takes 2 log2(p) messages, sends 2 (p-1)/p of its bytes and adds (p-1)/p of them. It runs
+  beside backward at no cost to it, as with a network card that moves the data itself.
+- All ranks send at once without slowing each other, and no rank is late. Real clusters have slower links between racks,
+  and ranks that wait for the slowest.
+
+The links are those of this machine, and are not typical. Messages through shared memory stay in the cache, so the model
+is too fast there. The TCP links pass through a Python process that adds the delay and limits the bandwidth, so they are
+a worst case; if the link with the longer delay has the higher bandwidth, the machine was busier when the other was
+measured.
+
+The prediction was compared with 2 and 4 ranks on one host, and is too optimistic there: the ranks share cores and
+memory. It has not been compared with a larger cluster.
 """
 
 
@@ -334,7 +347,7 @@ def main() -> None:
         Work("25 M parameters, 1 s a step", 1.0, 100e6),
         Work("1,000 M parameters, 60 s a step", 60.0, 4e9),
     ]
-    facts = {"machine": f"{os.cpu_count()} processors, Linux", "processors": os.cpu_count(), "rounds": options.rounds}
+    facts = {"machine": f"{os.cpu_count()} cores, Linux", "processors": os.cpu_count(), "rounds": options.rounds}
     facts |= {
         "load": os.getloadavg()[0],
         "all_reduce": here["all_reduce"] * 1e3,

@@ -1,7 +1,8 @@
-"""Every operation of PyTorch's database, claygrad's time over PyTorch's: python benchmarks/every.py [NAME ...]
+"""The time of every operation of PyTorch's operator database, claygrad's divided by PyTorch's: python
+benchmarks/every.py [NAME ...]
 
-A sample of each is timed as it is, a few elements, and tiled to some 10^5, or 10^7 with --size large; with --backward
-together with its gradient. The table lists the slowest first.
+Each operation is timed on a sample of a few elements (--size small), on the sample repeated to some 10^5 elements
+(medium), or to some 10^7 (large); with --backward together with its gradient. The table lists the slowest first.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tests.oracle.opdb.compare import is_float, leaves
 from tests.oracle.opdb.database import entries, ours
 
 ELEMENTS = {"small": 0, "medium": 200_000, "large": 10_000_000}
-MIN_SHARE = 50                  # one in so many of the wanted elements: samples that stay smaller are left out
+MIN_SHARE = 50                  # samples that cannot reach 1 / MIN_SHARE of the wanted elements are left out
 MEMORY = 1 << 30                # bytes for one call: operations that need more (outer) get smaller inputs
 
 
@@ -76,7 +77,7 @@ def bound(function: Callable | None, sample: Any) -> Callable[[], object]:
 
 
 def with_gradient(lib: ModuleType, function: Callable | None, sample: Any) -> Callable[[], object]:
-    """Forward, and the gradients of all that requires them."""
+    """A call of the operation and of backward, for all inputs that require gradients."""
     forward = bound(function, sample)
     inputs = [t for t in tensors_of(sample, lib) if t.requires_grad]
 
@@ -91,7 +92,8 @@ def with_gradient(lib: ModuleType, function: Callable | None, sample: Any) -> Ca
 
 
 def measured(name: str, elements: int, backward: bool) -> list[float] | None:
-    """claygrad's seconds and PyTorch's for the first sample both take, as large as can be; None if there is none."""
+    """Seconds of claygrad and of PyTorch for the first sample that both support, as large as possible; None if there is
+    none."""
     theirs, mine = entries()[name].op, ours(name)
     if backward and not entries()[name].supports_autograd:
         return None

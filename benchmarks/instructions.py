@@ -4,12 +4,13 @@
     make instructions BENCH_ARGS="--only mlp"
     make provenance                                    # the whole cost of provenance, against a build without it
 
-Seconds depend on what else the machine does; instructions do not, so this finds a regression of two per cent that a
-clock cannot see. The cost of *mutation safety* is what is spent inside the functions that hold, release and protect the
-epochs of a storage; the cost of *provenance* is what is spent finding the user's line. A call itself (saving registers,
-the jump) is counted at CALL instructions each on top of what callgrind sees inside. Both figures leave out what a
-compiler put inline: the comparison of two epochs, the storing of two pointers. `make provenance` leaves out nothing: it
-counts the same workloads on a second build, made with -Dprovenance=false: no line is looked for, no module noted.
+Unlike seconds, instructions do not depend on what else the machine does, so this finds a regression of two per cent
+that a clock cannot. The cost of *mutation safety* is what is spent inside the functions that hold, release and protect
+the epochs of a storage; the cost of *provenance* is what is spent finding the user's line. A call itself (saving
+registers, the jump) is counted at CALL instructions each on top of what callgrind sees inside. Both figures leave out
+what a compiler put inline: the comparison of two epochs, the storing of two pointers. `make provenance` leaves out
+nothing: it counts the same workloads on a second build, made with -Dprovenance=false: no line is looked for, no module
+noted.
 """
 
 from __future__ import annotations

@@ -22,18 +22,18 @@ import claygrad
 Layout = Callable[[Callable, int], Any]
 Operation = Callable[[ModuleType, Any], Any]
 
-# A tensor of n * n elements, made of new ones
+# A tensor of n * n elements in each layout; new(*shape) makes a contiguous tensor
 LAYOUTS: dict[str, Layout] = {
-    "plain": lambda new, n: new(n, n),
+    "contiguous": lambda new, n: new(n, n),
     "transposed": lambda new, n: new(n, n).t(),
-    "cut": lambda new, n: new(n + 1, n + 3)[1:, 1:-2],
+    "sliced": lambda new, n: new(n + 1, n + 3)[1:, 1:-2],
     "one off": lambda new, n: new(n * n + 1)[1:],
     "every other column": lambda new, n: new(n, 2 * n)[:, ::2],
     "every other row": lambda new, n: new(2 * n, n)[::2],
     "permuted": lambda new, n: new(8, n // 8, n).permute(1, 0, 2),
     "channels first": lambda new, n: new(n // 8, n, 8).permute(2, 0, 1),
-    "a column stretched": lambda new, n: new(n, 1).expand(n, n),
-    "a row stretched": lambda new, n: new(n).expand(n, n),
+    "a column broadcast": lambda new, n: new(n, 1).expand(n, n),
+    "a row broadcast": lambda new, n: new(n).expand(n, n),
     "channels last": lambda new, n: new(n // 8, 8, 8, n // 8).permute(0, 3, 1, 2),
     "tall": lambda new, n: new(n * n // 4, 4),
     "tall, transposed": lambda new, n: new(4, n * n // 4).t(),
@@ -98,7 +98,7 @@ WHOLE: dict[str, Operation] = {
     "sort rows": lambda lib, x: x.sort(-1),
 }
 
-# Of floating point numbers alone
+# For floating-point dtypes only
 FLOATS: dict[str, Operation] = {
     "exp": lambda lib, x: x.exp(),
     "tanh": lambda lib, x: x.tanh(),
@@ -122,7 +122,7 @@ def tensor_in(lib: ModuleType, layout: str, side: int, kind: str) -> Any:
 
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__)
-    ask.add_argument("names", nargs="*", help="regular expressions, of layouts and operations: 'cut: sum'")
+    ask.add_argument("names", nargs="*", help="regular expressions, of layouts and operations: 'sliced: sum'")
     ask.add_argument("--threads", type=int, default=1)
     ask.add_argument("--side", type=int, default=512, help="of a square of as many elements; a multiple of 8")
     ask.add_argument("--dtype", default="float32")

@@ -1,4 +1,4 @@
-"""Overhead: small tensors, where the library's own work is all there is."""
+"""Overhead: small tensors, where the library's own work takes nearly all of the time."""
 
 from __future__ import annotations
 

@@ -46,14 +46,15 @@ def verdict(ratio: float, target: float | None) -> str:
 
 
 def min_seconds(name: str, roofline: dict | None) -> float | None:
-    """What its additions and multiplications take at the peak, or loops that only move its memory."""
+    """The shortest possible time of a workload: of its arithmetic at the peak rate, or of loops that only move its
+    memory."""
     if roofline is None:
         return None
     return WORKLOADS[name].flops / roofline["flops"] if WORKLOADS[name].flops else roofline["seconds"].get(name)
 
 
 def table(measures: Measures, roofline: dict | None = None, *, memory: bool = False) -> list[str]:
-    """A row per workload. Columns in which nothing stands are left out."""
+    """A row for each workload. Empty columns are left out."""
     written = megabytes if memory else duration
     columns: dict[str, list[str]] = {"workload": []} | {TITLES[library]: [] for library in measures}
     columns |= {"ratio": [], "target": [], "of the roofline": [], "at the roofline": []}
@@ -73,7 +74,7 @@ def table(measures: Measures, roofline: dict | None = None, *, memory: bool = Fa
 
 
 def machine(threads: int) -> str:
-    """One line that a published figure must name: processor, system, versions, day."""
+    """The line that belongs to every published figure: processor, system, versions, date."""
     cpu = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -96,8 +97,7 @@ def footnotes(results: dict) -> list[str]:
         lines += [f"`import`, beyond NumPy's {took['numpy']}: {beyond}.", ""]
     if "roofline" in results:
         flops = f"{results['roofline']['flops'] / 1e9:.0f} GFLOP/s"
-        loops = "loops that only read and write as many arrays of the same size"
-        lines += [f"Roofline: {flops} in a product of matrices; for memory, {loops} (a share of torch).", ""]
+        lines += [f"The fastest matrix product on this machine ran at {flops}.", ""]
     how = f"`make bench`, the best of {results['rounds']} rounds in alternating processes"
     return [*lines, f"{how}: {results['machine']}."]
 

@@ -1,4 +1,4 @@
-"""How time grows with the size of tensors, the length of the graph, the number of parameters, and with threads.
+"""Time against the size of tensors, the length of the graph and the number of parameters, on one thread and on several.
 
     make scaling                                       # writes out/scaling.png and out/scaling.json
     make scaling BENCH_ARGS="--rounds 1 --max 1000"

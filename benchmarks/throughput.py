@@ -1,4 +1,4 @@
-"""Throughput: large tensors, where the loops over memory and the arithmetic count. Two threads."""
+"""Throughput: large tensors, where loops over memory and arithmetic take the time."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ for size in (64, 128, 256, 512, 1024):
     matmul_of(size)
 
 
-@workload("matmul, 512, bfloat16", 1.0)        # the peak that others are held against is that of float32
+@workload("matmul, 512, bfloat16", 1.0)        # without a share of the roofline, whose peak is that of float32
 def matmul_512_bfloat16(torch: ModuleType) -> Callable[[], object]:
     a, b = (torch.randn(512, 512).to(torch.bfloat16) for _ in range(2))
     return lambda: a @ b

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 
 LONG = 0.03                     # seconds: slower calls get smaller inputs
-ROUNDS, SPAN = 7, 0.02          # at least so many, for so long
+ROUNDS, SPAN = 7, 0.02          # min rounds, and min seconds of all rounds together
 REST = 0.008                    # seconds that PyTorch's threads spin after a call, on a core that claygrad needs
 
 
 def seconds(calls: list[Callable[[], object]], threads: int) -> list[float]:
-    """The minimum time of each call, with the calls alternating: the processor's time where one thread computes, so
-    that what else runs on the machine counts little."""
+    """The minimum time of each call; the calls alternate. With one thread it is the CPU time of the thread, on which
+    other programs have
+    little influence."""
     clock = time.thread_time if threads == 1 else time.perf_counter
     for call in calls:
         call()

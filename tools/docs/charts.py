@@ -18,7 +18,7 @@ import re
 MARK = re.compile(r"^<!-- chart: (?P<share>share )?(?P<columns>[^;]+); (?P<title>.+?) -->\n(?P<table>(?:\|.*\n)+)",
                   re.MULTILINE)
 UNITS = {"": 1.0, "%": 0.01, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1e3, "MB": 1e6}
-LABELS, BARS, BAR, GAP = 290, 340, 14, 12        # widths and heights, in the picture's own units
+BARS, NUMBERS, LABEL, BAR, GAP = 400, 60, 17, 14, 9      # widths and heights, in the picture's own units
 
 
 def drawn(text: str) -> str:
@@ -42,24 +42,24 @@ def chart(match: re.Match[str]) -> str:
     values = [[value(row[column]) for column in columns] for row in rows]
     full = 1.0 if match["share"] else max(map(max, values))
     names = ["claygrad", "PyTorch: 1"] if match["share"] else [head[column] for column in columns] * (len(columns) > 1)
-    step = BAR * len(columns) + GAP
+    step = LABEL + BAR * len(columns) + GAP
     top = 30 if names else 4
     title = html.escape(match["title"])
-    box = f"0 0 {LABELS + BARS + 70} {top + step * len(rows)}"
+    box = f"0 0 {BARS + NUMBERS} {top + step * len(rows)}"
     parts = [f'<svg class="chart" viewBox="{box}" role="img" aria-label="{title}">']
     for place, name in enumerate(names):
-        x = LABELS + 110 * place
+        x = 110 * place
         parts += [f'<rect class="bar-{place}" x="{x}" y="2" width="12" height="12" rx="2"/>',
                   f'<text x="{x + 18}" y="13">{html.escape(name)}</text>']
     for number, (row, of_row) in enumerate(zip(rows, values)):
         y = top + step * number
         label = html.escape(plain(row[0]))
-        parts.append(f'<text class="label" x="{LABELS - 10}" y="{y + BAR * len(columns) / 2 + 3}">{label}</text>')
+        parts.append(f'<text x="0" y="{y + LABEL - 5}">{label}</text>')          # above its bars: fits a narrow screen
         for place, (column, size) in enumerate(zip(columns, of_row)):
-            wide, at = max(BARS * size / full, 1), y + BAR * place
+            wide, at = max(BARS * size / full, 1), y + LABEL + BAR * place
             if match["share"]:
-                parts.append(f'<rect class="bar-1" x="{LABELS}" y="{at}" width="{BARS}" height="{BAR - 2}" rx="2"/>')
-            end = LABELS + (BARS if match["share"] else wide) + 6
-            parts += [f'<rect class="bar-{place}" x="{LABELS}" y="{at}" width="{wide:.1f}" height="{BAR - 2}" rx="2"/>',
+                parts.append(f'<rect class="bar-1" x="0" y="{at}" width="{BARS}" height="{BAR - 2}" rx="2"/>')
+            end = (BARS if match["share"] else wide) + 6
+            parts += [f'<rect class="bar-{place}" x="0" y="{at}" width="{wide:.1f}" height="{BAR - 2}" rx="2"/>',
                       f'<text class="number" x="{end:.1f}" y="{at + BAR - 4}">{plain(row[column])}</text>']
     return f'<figure class="chart">{"".join(parts)}</svg><figcaption>{title}</figcaption></figure>'
