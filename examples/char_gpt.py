@@ -1,4 +1,4 @@
-"""A small transformer learns to write Python, letter by letter, from the source of Python's own library.
+"""A small transformer learns to write Python, character by character, from the source of Python's own library.
 
     python examples/char_gpt.py              # a minute; writes out/char_gpt.png and some lines of its own
 """
@@ -20,11 +20,11 @@ SOURCES = (argparse, textwrap)         # modules of which every Python has the t
 
 
 def load() -> tuple[torch.Tensor, list[str]]:
-    """The text as numbers, and the letter that each number means."""
+    """The text as numbers, and the character that each number means."""
     text = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in SOURCES)
-    letters = sorted(set(text))
-    number = {letter: n for n, letter in enumerate(letters)}
-    return torch.tensor([number[letter] for letter in text]), letters
+    characters = sorted(set(text))
+    number = {character: n for n, character in enumerate(characters)}
+    return torch.tensor([number[character] for character in text]), characters
 
 
 class Block(nn.Module):
@@ -44,19 +44,19 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    def __init__(self, letters: int) -> None:
+    def __init__(self, characters: int) -> None:
         super().__init__()
-        self.letter, self.place = nn.Embedding(letters, WIDTH), nn.Embedding(LENGTH, WIDTH)
+        self.character, self.position = nn.Embedding(characters, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.blocks = nn.Sequential(*(Block() for _ in range(LAYERS)))
-        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, letters)
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, characters)
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
-        x = self.letter(numbers) + self.place(torch.arange(numbers.shape[1]))
+        x = self.character(numbers) + self.position(torch.arange(numbers.shape[1]))
         return self.head(self.norm(self.blocks(x)))
 
 
 def write(model: Gpt, start: torch.Tensor, count: int) -> torch.Tensor:
-    """Go on from `start`, each letter drawn from what the model thinks likely."""
+    """Go on from `start`, each character drawn from what the model thinks likely."""
     model.eval()
     text = start
     with torch.no_grad():
@@ -68,8 +68,8 @@ def write(model: Gpt, start: torch.Tensor, count: int) -> torch.Tensor:
 
 def learn(told: Namespace) -> tuple[Gpt, torch.Tensor, list[str], list[float]]:
     torch.manual_seed(told.seed)
-    text, letters = load()
-    model = Gpt(len(letters))
+    text, characters = load()
+    model = Gpt(len(characters))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
 
     def step(_: int) -> torch.Tensor:
@@ -77,19 +77,19 @@ def learn(told: Namespace) -> tuple[Gpt, torch.Tensor, list[str], list[float]]:
         rows = text[begin + torch.arange(LENGTH + 1)]
         return nn.functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
 
-    return model, text, letters, train("char_gpt", model, optimizer, step, told)
+    return model, text, characters, train("char_gpt", model, optimizer, step, told)
 
 
 def main() -> float:
     told = options(__doc__ or "", 900)
-    model, text, letters, losses = learn(told)
+    model, text, characters, losses = learn(told)
     sheet, axes = figure(6, 3.5)
-    draw_losses(axes, losses, "surprise per letter, in nats", log=False)
+    draw_losses(axes, losses, "surprise per character, in nats", log=False)
     sheet.savefig(told.out / "char_gpt.png", dpi=110)
     torch.manual_seed(1)
-    print("".join(letters[n] for n in write(model, text[:40], 300).tolist()))
+    print("".join(characters[n] for n in write(model, text[:40], 300).tolist()))
     last = sum(losses[-50:]) / len(losses[-50:])
-    print(f"surprise {losses[0]:.2f} at first, {last:.2f} nats a letter now; {told.out / 'char_gpt.png'}")
+    print(f"surprise {losses[0]:.2f} at first, {last:.2f} nats a character now; {told.out / 'char_gpt.png'}")
     return last
 
 

@@ -19,37 +19,36 @@ PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- tools/lines.py: begin -->\n", "<!-- tools/lines.py: end -->\n"
 CODE = (".pyx", ".pxd", ".pyi", ".py", ".h", ".c", ".hpp", ".cpp")
 
-# Folder and purpose, then patterns below claygrad/. NEW: for what did not exist when 38,000 lines were estimated.
-NEW = " (new)"
+# Folder and purpose, then patterns below claygrad/.
 ROWS = """
 core    stubs for type checkers; one is generated from the declarations
         core/*.pyi
-core    forward mode, vmap and dispatch modes: who may answer in an operation's place (new)
+core    forward mode, vmap and dispatch modes: what may run in place of an operation
         core/graph/intercept.* core/dispatch/intercepted.*
-core    `__torch_function__` (new)
+core    `__torch_function__`
         core/overrides.*
-core    observers: profilers, timelines, memory reports, the search for NaN (new)
+core    observers: profilers, timelines, memory reports, the search for NaN
         core/graph/observe.* core/graph/timeline.* core/graph/memory_*.* core/graph/finite.* core/graph/value_ranges.py
-core    provenance, module paths, tracebacks and error texts (new)
+core    provenance, module paths, tracebacks and error texts
         core/graph/provenance.* core/graph/module_paths.py core/graph/anomaly.py core/cpython/frames.* core/errors.py
         core/cpython/entry_points.* core/cpython/guarded_function.h core/user_warnings.py
-core    native calls of modules, and modules that run (new)
+core    module calls: the native path, and which module is running
         core/graph/module_call.* core/cpython/module_*.h
-core    other devices: the reference over their array modules, copies between them (new)
+core    other devices: the reference over their array modules, copies between them
         core/dispatch/accelerator.* core/data/transfer.* core/dispatch/kernel_names.py
-core    sparse tensors (new)
+core    sparse tensors
         core/sparse_tensor.*
-core    mapped, shared and lazily copied memory (new)
+core    mapped, shared and lazily copied memory
         core/data/mapped_memory.* core/shared_memory.py core/data/lazy_clones.* core/cpython/file_faults.h
-core    functions, hooks and saved values of users
+core    functions and hooks that users write, and saved values
         core/graph/function.* core/graph/hooks.* core/graph/saved_*.* core/graph/handles.py core/graph/reentrant.*
-core    bytes, layouts, dtypes, devices
+core    storages, layouts, dtypes, devices
         core/data/*
 core    the graph: recording, in-place writes, views, backward
         core/graph/*
 core    the call: binding, guard, ladder, promotion, reference
         core/dispatch/*
-core    CPython's types and slots
+core    what depends on CPython's types and slots
         core/cpython/*
 core    tensors, operations, and what Python sees of them
         core/*
@@ -112,8 +111,7 @@ def table(lines: dict[tuple[str, str], int]) -> str:
     for folder in dict.fromkeys(folder for folder, _ in lines):
         out.append(f"| **{folder}/** | **{sum(n for (f, _), n in lines.items() if f == folder):,}** | |")
         out += [f"| | {n:,} | {purpose} |" for (f, purpose), n in lines.items() if f == folder]
-    new = sum(n for (_, purpose), n in lines.items() if purpose.endswith(NEW))
-    out.append(f"| **together** | **{sum(lines.values()):,}** | {new:,} of them new |")
+    out.append(f"| **together** | **{sum(lines.values()):,}** | |")
     return "\n".join(out) + "\n"
 
 

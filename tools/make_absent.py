@@ -1,4 +1,4 @@
-"""Write docs/absent.md, the page of what PyTorch has and claygrad has not, from the table in claygrad/compat/absent.py.
+"""Write docs/absent.md, the page of what PyTorch has and claygrad lacks, from the table in claygrad/compat/absent.py.
 
     python tools/make_absent.py            # write it
     python tools/make_absent.py --check    # fail if it is out of date
@@ -15,8 +15,9 @@ from claygrad.compat.names import table
 PAGE = Path(__file__).parents[1] / "docs" / "absent.md"
 HEAD = """# What is not there
 
-claygrad has PyTorch's tensors, autograd, modules and what training needs. What it has not is listed here, with the
-reason and the way out; the same lines stand in the error that a program meets, and in `claygrad check program.py`.
+claygrad has PyTorch's tensors, autograd, modules, and what training needs. This page lists what it lacks, with the
+reason and what to use instead. The error that a program gets when it uses one of these names says the same, and so does
+`claygrad check program.py`.
 
 Names that other packages import, annotate with or ask `isinstance` for are there all the same ({names} of them in
 {modules} modules): they can be mentioned and subclassed, and raise `NotImplementedError` when they are used.

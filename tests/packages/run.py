@@ -85,25 +85,22 @@ def _cell(text: str) -> str:
 
 _PAGE = """# Packages written for PyTorch
 
-Each of these packages is installed without torch (`pip install --no-deps`, versions in
-[tests/packages/requirements.txt](../tests/packages/requirements.txt)) and runs unmodified under `claygrad run`. A
-[program](../tests/packages/programs) of each, with a fixed seed, prints numbers by name: losses, gradients, predictions,
-generated tokens. They are compared with the numbers that PyTorch 2.13.0 gave for the same program: a relative difference
-of 1e-4 or an absolute one of 1e-5 is allowed where sums come in another order. In brackets: how many lines were compared.
+The packages below were written for PyTorch, and run on claygrad without a change, in an environment where PyTorch is not installed.
 
-segmentation-models-pytorch, timm and one model of torchvision run in float64: their small pictures leave BatchNorms 4 to 8
-numbers to normalize, which magnifies how float32 rounds. Measured layer by layer against float64, PyTorch's float32 is then as
-far off as claygrad's, and further than the tolerance. auraloss, efficientnet-pytorch, facenet-pytorch, geoopt, hypll and
-pytorch-msssim run in float64 too, in part or whole, and so do linformer and those with it, glom-pytorch,
-invariant-point-attention, rtdl-revisiting-models and torchani.
+How each is tested: a small [program](../tests/packages/programs) uses the package as a user would, with a fixed seed, and prints losses, gradients, predictions or generated tokens. The
+printed numbers must equal those that PyTorch 2.13.0 printed for the same program, up to a relative difference of 1e-4 or an absolute one of 1e-5, because sums may be added in
+another order. The number in brackets says how many lines were compared. The versions are in [tests/packages/requirements.txt](../tests/packages/requirements.txt).
 
-blitz draws new noise into memory that a graph still holds, once per sample of its loss. With more than one sample PyTorch then
-silently gives the gradient of another function; claygrad gives that of the function that was computed
-([how](from-pytorch.md)). With one sample, as here, they agree.
+To use a package in your own environment: `claygrad shim --install`, then `pip install` the package as usual. [From PyTorch](from-pytorch.md) has the other ways.
 
-`make ecosystem` makes this page: `python tests/packages/run.py install` makes an environment with all packages and with
-claygrad as torch (`claygrad shim --install`), and its Python runs `tests/packages/run.py compare --write docs/ecosystem.md`.
-`make test-packages` runs five of them.
+Some programs compute in float64, in part or as a whole, because float32 rounding differs by more than the tolerance. For instance, a BatchNorm over 4 to 8 numbers magnifies
+rounding errors; compared with float64, PyTorch's float32 results are then as far off as claygrad's. This holds for segmentation-models-pytorch, timm, one model of torchvision, auraloss,
+efficientnet-pytorch, facenet-pytorch, geoopt, glom-pytorch, hypll, invariant-point-attention, linformer and the packages beside it, pytorch-msssim, rtdl-revisiting-models and torchani.
+
+One package computes another gradient under PyTorch. blitz overwrites sampled noise that an earlier graph still needs when its loss takes more than one sample. PyTorch
+then silently computes a wrong gradient; claygrad computes [the right one](questions/index.md). With one sample, as here, both agree.
+
+`make ecosystem` installs all packages, runs all programs and writes this page; `make test-packages` runs five of them.
 
 {equal} of {all} are equal.
 

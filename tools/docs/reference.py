@@ -24,7 +24,7 @@ from tools.docs.words import WORDS
 INNER = {"annotations", "DTYPES", "UPCALLS", "tensor_text", "TYPE_CHECKING", "default_generator"}
 
 MARKUP = re.compile(r"[<>&*_\[\]$\\|~^#]")
-OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model_summary"}        # PyTorch has them not
+OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model_summary"}        # not in PyTorch
 
 
 def names_in(module: ModuleType) -> list[str]:
@@ -106,7 +106,7 @@ def module_entries(path: str, first: dict[int, Entry]) -> list[Entry]:
 
 
 def spelled(path: str) -> str:
-    """What PyTorch has is called torch, what it has not claygrad."""
+    """The name as programs write it: torch.… for PyTorch's names, claygrad.… for others."""
     own = path.partition(".")[0] in OWN or path in OWN
     return f"claygrad.{path}" if own else f"torch.{path}"
 
@@ -270,12 +270,15 @@ def write(folder: Path) -> None:
 
 INDEX = """# Reference
 
-{total} public names, from the declarations of the operations and the docstrings of the rest.
-Examples suppose `import claygrad as torch`, `from claygrad import nn` and `F = nn.functional`, and print the same in
-PyTorch. A gradient is given as claygrad's own rule, where that is short: `g` is the gradient of the result `out`,
-`conj` the conjugate of complex numbers. Names that PyTorch has not are written `claygrad.…`. What a name does
-is what it does in [PyTorch 2.13](https://docs.pytorch.org/docs/2.13/) on the CPU, so its own reference holds, too;
-[what differs](../operations.md) and [what is absent](../absent.md) is listed.
+All {total} public names.
+
+- Examples assume `import claygrad as torch`, `from claygrad import nn` and `F = nn.functional`. They print the same in
+  PyTorch.
+- *Gradient* lines show the derivative rule in claygrad, if it is short: `g` is the gradient of the result `out`,
+  `conj` the complex conjugate.
+- Names that do not exist in PyTorch are written `claygrad.…`.
+- Every name does what it does in [PyTorch 2.13](https://docs.pytorch.org/docs/2.13/) on the CPU, so PyTorch's
+  reference applies too. The exceptions are listed: [what differs](../operations.md), [what is absent](../absent.md).
 
 | page | names | |
 |---|--:|---|

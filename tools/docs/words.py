@@ -8,39 +8,39 @@ import claygrad
 from claygrad.core import dtype
 
 _TENSOR = """
-data | The same memory as a tensor without history: it requires no gradient, and what is done to it is not recorded.
+data | A tensor that shares this one's memory and has no history: it does not require a gradient, and operations on it are not recorded.
 data_ptr | The address of the first element.
 detach_ | Cuts this tensor from its graph, in place.
-device | Where the elements are.
+device | The device of the tensor.
 dim | The number of axes.
 dtype | The type of the elements.
-element_size | The bytes of one element.
-get_device | The number of the device, -1 on the CPU.
-grad | The gradient that backward added up for this leaf, or None.
-grad_fn | The node that made this tensor, or None for a leaf.
+element_size | The size of an element in bytes.
+get_device | The index of the device; -1 on the CPU.
+grad | The gradient that backward has accumulated for this leaf, or None.
+grad_fn | The graph node of the operation that computed this tensor; None for a leaf.
 is_cpu | Whether the elements are in the CPU's memory.
 is_cuda | Whether the elements are on a CUDA device.
 is_inference | Whether the tensor was made in inference mode.
-is_leaf | Whether no recorded operation made this tensor.
+is_leaf | Whether this tensor is a leaf of the graph: it was not computed by a recorded operation.
 is_meta | Whether the tensor has a shape and a dtype, but no memory.
 is_quantized | False: there are no quantized tensors.
-is_sparse | Whether the tensor is one of indices and values.
-itemsize | The bytes of one element.
-nbytes | The bytes of all elements.
+is_sparse | Whether the tensor is sparse in the COO layout.
+itemsize | The size of an element in bytes.
+nbytes | The size of all elements in bytes.
 ndim | The number of axes.
 ndimension | The number of axes.
 nelement | The number of elements.
 numel | The number of elements.
-output_nr | Which result of its node this tensor is.
-requires_grad | Whether operations on this tensor are recorded, so that it, or what it was made from, gets a gradient.
-requires_grad_ | Sets requires_grad, in place.
-retains_grad | Whether this tensor, which is no leaf, keeps its gradient.
-shape | The size of each axis.
-size | The size of each axis, or of one.
-storage_offset | Where in its storage the first element lies, in elements.
-stride | How far apart in memory neighbours along each axis lie, in elements.
-untyped_storage | The block of bytes on which this tensor lies.
-volatile | False: an attribute of PyTorch's past.
+output_nr | The number of this tensor among the outputs of its node.
+requires_grad | Whether operations on this tensor are recorded, so that gradients can be computed.
+requires_grad_ | Sets `requires_grad` in place, and returns the tensor.
+retains_grad | Whether this non-leaf tensor keeps its gradient: `retain_grad()` was called.
+shape | The shape of the tensor: the size of each axis.
+size | The shape of the tensor or, with `dim`, the size of one axis.
+storage_offset | The position of the first element in the storage, counted in elements.
+stride | The distance in memory between neighbouring elements along each axis (or along `dim`), counted in elements.
+untyped_storage | The storage of this tensor: its memory as untyped bytes.
+volatile | False. Deprecated in PyTorch.
 """
 _OTHERS = """
 torch.distributed.default_pg_timeout | How long a group's collectives wait if no timeout is given: 30 minutes.
@@ -55,13 +55,13 @@ torch.sparse_csr | The layout of sparse matrices compressed by rows.
 torch.sparse_csc | The layout of sparse matrices compressed by columns.
 torch.sparse_bsr | The layout of sparse matrices of blocks, compressed by rows.
 torch.sparse_bsc | The layout of sparse matrices of blocks, compressed by columns.
-torch.jagged | The layout of nested tensors, which claygrad has not; a name for other packages to compare with.
+torch.jagged | The layout of nested tensors, which claygrad does not have. Other packages compare with it.
 torch.contiguous_format | The memory format whose last axis is the fastest.
 torch.channels_last | The memory format of images whose channels are the fastest axis.
 torch.channels_last_3d | The memory format of volumes whose channels are the fastest axis.
 torch.preserve_format | The memory format of the input.
-torch.get_num_threads | How many threads large operations share.
-torch.set_num_threads | Sets how many threads large operations share.
+torch.get_num_threads | The number of threads that large operations use.
+torch.set_num_threads | Sets the number of threads that large operations use.
 torch.types.FileLike | For annotations: a path or an open file.
 torch.is_anomaly_enabled | Whether `autograd.detect_anomaly` is on.
 torch.is_anomaly_check_nan_enabled | Whether anomaly detection also looks for NaN.
@@ -74,7 +74,7 @@ torch.profiler.supported_activities | What the profiler can record: the CPU.
 torch.fx.PH | The mark of an argument that a trace leaves open.
 torch.multiprocessing.AuthenticationError | Python's own: a connection with the wrong key.
 torch.multiprocessing.BufferTooShort | Python's own: a message is longer than the buffer.
-torch.multiprocessing.Process | Python's own: a function that runs in a process of its own.
+torch.multiprocessing.Process | Python's own: a process that runs a function.
 torch.multiprocessing.ProcessError | Python's own: what errors of processes have in common.
 torch.multiprocessing.TimeoutError | Python's own: a result did not come in time.
 torch.multiprocessing.get_all_start_methods | Python's own: the ways in which processes can be started.

@@ -18,6 +18,9 @@ from tests.oracle.opdb.gaps import ABSENT, GAPS
 from tests.oracle.opdb.run import problems
 
 Cell = tuple[str, str]       # what was checked, in which dtype
+# The checks as the page calls them.
+TITLES = {"variants": "methods and in-place forms", "layouts": "strided and transposed inputs", "edges": "empty and 0-dim inputs",
+          "special": "NaN and infinities", "errors": "wrong inputs"}
 
 
 def judge(name: str, limit: int | None) -> tuple[str, dict[Cell, bool]]:
@@ -72,7 +75,7 @@ def table(results: dict[str, dict[Cell, bool]]) -> list[str]:
         for dtype in DTYPES:
             asked = [found[check, dtype] for found in results.values() if (check, dtype) in found]
             cells.append(f"{sum(asked)} of {len(asked)}" if asked else "")
-        lines.append(f"| {check} | " + " | ".join(cells) + " |")
+        lines.append(f"| {TITLES.get(check, check)} | " + " | ".join(cells) + " |")
     wrong = [found["errors", ""] for found in results.values() if ("errors", "") in found]
     return [*lines, f"| wrong inputs, any dtype | {sum(wrong)} of {len(wrong)} |" + " |" * (len(DTYPES) - 1)]
 
@@ -81,11 +84,22 @@ def gaps(results: dict[str, dict[Cell, bool]]) -> list[str]:
     """Every entry that fails somewhere: where, and why."""
     lines = ["| entry | differs in | why |", "|---|---|---|"]
     for name, found in results.items():
-        failed = [" ".join(filter(None, cell)) for cell, passed in found.items() if not passed]
-        if failed:
+        if not all(found.values()):
             why = dict.fromkeys([ABSENT[name]] if name in ABSENT else [r for key, r in GAPS.items() if key[0] == name])
-            lines.append(f"| `{name}` | {', '.join(failed)} | {'; '.join(why) or 'not known yet'} |")
+            lines.append(f"| `{name}` | {differences(found)} | {'; '.join(why) or 'not known yet'} |")
     return lines
+
+
+def differences(found: dict[Cell, bool]) -> str:
+    """The checks that fail, with their dtypes where others pass: `gradient (float32), layouts`."""
+    texts = []
+    for check in dict.fromkeys(check for check, _ in found):
+        failed = [dtype for (of, dtype), passed in found.items() if of == check and not passed]
+        some = any(passed for (of, _), passed in found.items() if of == check)
+        if failed:
+            dtypes = f" ({', '.join(failed)})" if some else ""
+            texts.append(TITLES.get(check, check) + dtypes)
+    return ", ".join(texts)
 
 
 def totals(results: dict[str, dict[Cell, bool]]) -> str:
@@ -115,13 +129,15 @@ def main() -> None:
 
 
 def publish(results: dict[str, dict[Cell, bool]], path: Path | None, made_by: str) -> None:
-    out = "; ".join(f"{kind} ({', '.join(which)})" for kind, which in LEFT_OUT.items())
+    out = "; ".join(f"{kind} ({', '.join(f'`{name}`' for name in which)})" for kind, which in LEFT_OUT.items())
     text = [totals(results), "", *table(results), "", f"Left out: {out}; and names that begin with an underscore.", "",
             *gaps(results)]
     print("\n".join(text))
     if path:
-        head = ["# Operations", "", f"Made by `{made_by}`. A cell says how many entries of PyTorch's operator database agree",
-                "with PyTorch of those that it tests there. What differs, and what is missing, stands below with its reason.", ""]
+        head = ["# Agreement with PyTorch", "",
+                "PyTorch tests itself with a database of its operators: each entry is an operation with sample inputs. Tests run every entry on both libraries, and compare results,",
+                "gradients and errors. The first table says how many entries agree, by check and dtype; the second lists every entry that does not, with the reason.",
+                f"`{made_by}` writes this page.", ""]
         path.parent.mkdir(exist_ok=True)
         path.write_text("\n".join([*head, *text]) + "\n")
 
