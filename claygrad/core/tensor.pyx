@@ -218,7 +218,7 @@ cdef class Tensor:
         return self.layout.bits & NEG_BIT != 0
 
     def is_contiguous(self, memory_format=None):
-        """Whether the elements lie in row-major order (or in that of the memory format)."""
+        """Whether the tensor is contiguous (in the given memory format)."""
         if self.layout.bits & COMPRESSED:
             raise refusals.no_strides(self, "is_contiguous")
         if memory_format is None:
@@ -288,7 +288,7 @@ cdef class Tensor:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self):
-        """A tensor on the same memory without history."""
+        """A tensor that shares this one's memory and has no history: it does not require a gradient."""
         if _intercepting and (answer := UPCALLS["detach"](self)) is not None:
             return answer
         return UPCALLS["observed_detach"](self) if anomaly() & WATCHED else detached(self)
@@ -324,7 +324,7 @@ cdef class Tensor:
         return self.retains
 
     def retain_grad(self):
-        """Fill `.grad` of this non-leaf in backward."""
+        """Make backward store the gradient of this non-leaf tensor in `.grad`."""
         if not requires(self):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.base is not None:
@@ -336,7 +336,7 @@ cdef class Tensor:
         self.node.want_hooks().retain_for(self.output_nr, weakref.ref(self))
 
     def register_hook(self, hook):
-        """Call hook(grad) with the total gradient of this tensor in every backward; what it returns replaces it."""
+        """Register `hook(grad)`, called with the gradient of this tensor in every backward; its result, unless None, replaces it."""
         if not requires(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.base is not None:
@@ -352,7 +352,7 @@ cdef class Tensor:
         return RemovableHandle(hooks.tensor.setdefault(self.output_nr, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook):
-        """Call hook(self) after each accumulation into `.grad` of this leaf."""
+        """Register `hook(tensor)`, called after each time that backward has accumulated into `.grad` of this leaf."""
         if not requires(self):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.node is not None:
@@ -376,7 +376,7 @@ cdef class Tensor:
         return self.after_hooks
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Gradients of this tensor with respect to the leaves, accumulated into their `.grad`."""
+        """Compute the gradients of this tensor with respect to the leaves of its graph, and add them to their `.grad`."""
         if gradient is None and inputs is None and not create_graph:
             _verbs.backward(self, bool(retain_graph))
         else:
@@ -513,7 +513,7 @@ cdef class Tensor:
         return bool(self.item())
 
     def item(self):
-        """The only element, as a Python number."""
+        """The element of a tensor with a single element, as a Python number."""
         if self.layout.numel != 1:
             raise RuntimeError(f"a Tensor with {self.layout.numel} elements cannot be converted to Scalar")
         if _intercepting and (answer := UPCALLS["local_scalar"](self)) is not None:
@@ -566,7 +566,7 @@ cdef class Tensor:
 
     # --- memory shared with NumPy -----------------------------------------------------------------------------
     def numpy(self, *, force=False):
-        """An array on the same memory. Writes through it are detected if a graph needs the old value."""
+        """A NumPy array that shares the tensor's memory. Writes through it are detected if a graph needs the old values."""
         if self.layout.storage.where.kind != CPU:
             if self.layout.storage.where.kind == META:
                 raise refusals.no_array_on_meta()

@@ -29,7 +29,7 @@ def line(t) -> list:
            samples=lambda t: [*line(t), t.args(t(4, dtype="int64"))],
            errors=lambda t: [(t.args(t(2, dtype="bool")), RuntimeError, "Boolean inputs not supported for relu")])
 def relu(xp, input: Tensor, inplace: bool = False):
-    "The positive part: out = max(input, 0), with gradient 0 at 0."
+    "The rectified linear unit: out = max(input, 0), with gradient 0 at 0."
     if input.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     refuse_complex(input, "clamp is not supported for complex types")
@@ -52,7 +52,7 @@ def renamed_in_place(name: str):
 @pointwise(kernel="leaky_relu", kernel_if={"negative_slope": ...}, **functional,
            node=renamed_in_place("LeakyRelu"), samples=lambda t: [*line(t), t.args(t(4), 0.3), t.args(t(4), -0.5)])
 def leaky_relu(xp, input: Tensor, negative_slope: Number = 0.01, inplace: bool = False):
-    "out = input above 0, negative_slope * input below."
+    "The leaky rectified linear unit: input where it is positive, negative_slope * input elsewhere."
     need(input, FLOATS, "leaky_relu_cpu")
     return xp.where(input > 0, input, input * input.dtype.type(negative_slope))
 leaky_relu.rule(input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope))
@@ -80,7 +80,7 @@ def elu_second(g, grad_output, input, alpha: float, scale: float, rate: float):
 @pointwise(kernel="elu", kernel_if={"alpha": ...}, **functional, node=renamed_in_place("Elu"),
            samples=lambda t: [*line(t), t.args(t(4), 0.7)])
 def elu(xp, input: Tensor, alpha: float = 1.0, inplace: bool = False):
-    "out = input above 0, alpha * (e ** input - 1) below."
+    "The exponential linear unit: input where it is positive, alpha * (e ** input - 1) elsewhere."
     need(input, FLOATS, "elu_cpu")
     return elu_of(xp, input, alpha, 1.0, 1.0)
 elu.rule(input=lambda g, input, alpha: elu_backward(g, input, alpha))
@@ -258,7 +258,7 @@ def log1pexp(xp, x):
 @pointwise(kernel="softplus", kernel_if={"beta": ..., "threshold": ...}, out=FOUND, **functional, inplace=False,
            samples=lambda t: [*line(t), t.args(t(4), 2.0, 1.0), t.args(t(4), beta=0.5)])
 def softplus(xp, input: Tensor, beta: float = 1, threshold: float = 20):
-    "The smooth relu: out = log(1 + e ** (beta * input)) / beta, and input itself where beta * input > threshold."
+    "A smooth relu: out = log(1 + e ** (beta * input)) / beta, and input itself where beta * input > threshold."
     need(input, FLOATS, "softplus_cpu")
     scaled = input * input.dtype.type(beta)
     return xp.where(scaled > threshold, input, xp.log1p(xp.exp(scaled)) / input.dtype.type(beta))

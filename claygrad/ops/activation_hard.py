@@ -1,4 +1,4 @@
-"""Activation functions made of straight lines: bounded ones, shrinks and thresholds."""
+"""Piecewise linear activation functions: bounded ones, shrinks and thresholds."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -106,7 +106,11 @@ gelu_tanh_from.rule(grad_output=lambda g, input, result: gelu_tanh_from(g, input
            errors=lambda t: [(t.args(t(2), approximate="x"), RuntimeError,
                               "approximate argument must be either none or tanh.")])
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    "The Gaussian error linear unit: out = input * Phi(input), Phi being the normal distribution or an approximation."
+    """The Gaussian error linear unit: out = input * Φ(input), Φ being the distribution function of the normal
+    distribution.
+
+    With approximate="tanh", Φ is approximated by a formula with tanh.
+    """
     if approximate == "none":
         return gelu_exact(input)
     if approximate == "tanh":

@@ -1,4 +1,4 @@
-"""The four operations, their remainders, powers and roots."""
+"""Arithmetic: sums, products, quotients, remainders, powers and roots."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -50,7 +50,7 @@ add_scaled.rule(input=lambda g: g, other=lambda g, alpha: g * conj(alpha))
            errors=lambda t: [(t.args(t(2, dtype="int64"), 1, alpha=0.5), RuntimeError, "For integral input tensors"),
                              (t.args(t(2), t(3)), RuntimeError, "The size of tensor a (2) must match")])
 def add(xp, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
-    "The sum: out = input + alpha * other. Of booleans: logical or."
+    "The sum of two tensors: out = input + alpha * other. For booleans it is the logical or."
     return xp.add(input, other if alpha == 1 else other * scale(xp, alpha, other))
 add.rule(input=lambda g: g, other=lambda g, alpha: g if alpha == 1 else g * conj(alpha))
 
@@ -90,7 +90,7 @@ sub_scaled.rule(input=lambda g: g, other=lambda g, alpha: g * -conj(alpha))
                              (t.args(t(2), t(2, dtype="bool")), RuntimeError,
                               "Subtraction, the `-` operator, with a bool")])
 def sub(xp, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
-    "The difference: out = input - alpha * other."
+    "The difference of two tensors: out = input - alpha * other."
     return xp.subtract(input, other if alpha == 1 else other * scale(xp, alpha, other))
 sub.rule(input=lambda g: g, other=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha))
 
@@ -108,7 +108,7 @@ rsub_scaled.rule(input=lambda g, alpha: g * -conj(alpha), other=lambda g: g)
            node=lambda other: "RsubBackward1" if is_number(other) else "RsubBackward0",
            samples=lambda t: [t.args(t(3, 4), t(4)), t.args(t(3, 4), 2), t.args(t(3), t(3), alpha=2.5)])
 def rsub(xp, input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
-    "The difference the other way round: out = other - alpha * input."
+    "The reversed difference: out = other - alpha * input."
     return xp.subtract(other, input if alpha == 1 else input * scale(xp, alpha, input))
 rsub.rule(input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha), other=lambda g: g)
 
@@ -117,7 +117,7 @@ rsub.rule(input=lambda g, alpha: -g if alpha == 1 else g * -conj(alpha), other=l
            samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3, 1), t(1, 4)),
                               t.args(t(), t(3)), t.args(t(3), 2.5)])
 def mul(xp, input: Tensor | Number, other: Tensor | Number):
-    "The product: out = input * other. Of booleans: logical and."
+    "The product of two tensors: out = input * other. For booleans it is the logical and."
     return xp.multiply(input, other)
 mul.rule(input=lambda g, other: g * conj(other), other=lambda g, input: g * conj(input))
 
@@ -162,7 +162,7 @@ def truncated(xp, input, other):
                               t.args(t(5, low=-9, high=9, dtype="int64"), 2)],
            errors=lambda t: [(t.args(t(2, dtype="int64"), 0), RuntimeError, "ZeroDivisionError")])
 def floor_divide(xp, input: Tensor | Number, other: Tensor | Number):
-    "The quotient rounded down: out = floor(input / other); it has no derivative, as in PyTorch."
+    "The quotient rounded down: out = floor(input / other). It has no derivative."
     need(input, FLOATS + INTS, "div_floor_cpu")
     refuse_zero(xp, input, other)
     return xp.floor_divide(input, other)
@@ -196,7 +196,8 @@ def check_rounding(rounding_mode) -> None:
                              (t.args(t(2, dtype="int64"), 0, rounding_mode="floor"), RuntimeError,
                               "ZeroDivisionError")])
 def div(xp, input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
-    "The quotient: out = input / other, of integers in floating point unless rounding_mode is 'floor' or 'trunc'."
+    """The quotient: out = input / other. Integers give a floating-point result unless rounding_mode is 'floor' or
+    'trunc'."""
     if rounding_mode is None:
         return xp.true_divide(input, other)
     need(input, FLOATS + INTS, f"div_{rounding_mode}_cpu")
@@ -253,7 +254,7 @@ fmod.rule(input=lambda g: g, other=lambda g, input, other: -g * input.div(other,
            errors=lambda t: [(t.args(t(2, dtype="bool")), RuntimeError,
                               "Negation, the `-` operator, on a bool tensor")])
 def neg(xp, input: Tensor):
-    "The opposite: out = -input."
+    "The negative: out = -input."
     if input.dtype.kind == "b":
         raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. "
                            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
@@ -279,7 +280,7 @@ def check_abs(input, inplace) -> None:
 @pointwise(out=lambda input: input.dtype.is_complex or FOUND, kernel="abs", names=("absolute",), check=check_abs,
            samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(3, dtype="complex128"))])
 def abs(xp, input: Tensor):
-    "The absolute value: out = |input|; of complex numbers, the real modulus."
+    "The absolute value: out = |input|. For complex numbers it is the modulus, a real number."
     need(input, FLOATS + INTS + COMPLEX, "abs_cpu")
     return xp.absolute(input)
 abs.rule(input=lambda g, input: g * input.sgn() if input.dtype.is_complex else abs_backward(g, input))
@@ -303,7 +304,7 @@ def pow_node(input, exponent) -> str:
            errors=lambda t: [(t.args(t(2, dtype="int64"), -1), RuntimeError,
                               "Integers to negative integer powers are not allowed.")])
 def pow(xp, input: Tensor | Number, exponent: Tensor | Number):
-    "The power: out = input ** exponent. A negative power of an integer is 0 unless the base is 1 or -1."
+    "The power: out = input ** exponent."
     kind = input.dtype.kind
     if kind == "b":
         if exponent.ndim:
@@ -385,7 +386,7 @@ def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
 @pointwise(kernel="square", node="PowBackward0", promote=lambda input: "sum" if input.dtype == bool_dtype else "common",
            samples=lambda t: [t.args(t(3, 4)), t.args(t()), t.args(t(3, dtype="bool"))])
 def square(xp, input: Tensor):
-    "The square: out = input ** 2; of booleans, as integers."
+    "The square: out = input ** 2."
     return xp.square(input)
 square.rule(input=lambda g, input: pow_input_grad(g, input, 2))
 
@@ -409,7 +410,7 @@ sqrt_backward.rule(grad_output=lambda g, result: sqrt_backward(g, conj(result)),
 @pointwise(kernel="rsqrt", promote="float",
            samples=lambda t: [t.args(t(3, 4, low=0.2, high=4)), t.args(t(3, dtype="complex128", nonzero=True))])
 def rsqrt(xp, input: Tensor):
-    "One over the square root: out = input ** (-1/2)."
+    "The reciprocal of the square root: out = 1 / sqrt(input)."
     return xp.reciprocal(xp.sqrt(input))
 rsqrt.rule(input=lambda g, out: g * conj(out ** 3) * -0.5)
 
@@ -417,7 +418,7 @@ rsqrt.rule(input=lambda g, out: g * conj(out ** 3) * -0.5)
 @pointwise(kernel="reciprocal", promote="float",
            samples=lambda t: [t.args(t(3, 4, nonzero=True)), t.args(t(nonzero=True))])
 def reciprocal(xp, input: Tensor):
-    "One over every element: out = 1 / input."
+    "The reciprocal: out = 1 / input."
     return xp.reciprocal(input)
 reciprocal.rule(input=lambda g, out: -g * conj(out * out))
 

@@ -1,4 +1,4 @@
-"""Writing values: copy_, fill_, zero_, and the in-place changes of a tensor's own geometry."""
+"""Writing in place: copy_, fill_, zero_, and changes of shape and storage."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ def _onto_itself(input: Tensor, src: Tensor, non_blocking: bool) -> str | None:
     check=check_copy, node="torch::autograd::CopyBackwards", meta=lambda input: input.shape,
     samples=lambda t: [t.args(t(3, 4), t(3, 4)), t.args(t(3, 4), t(4)), t.args(t(3), t())])
 def copy(xp, input: Tensor, src: Tensor, non_blocking: bool = False):
-    "The elements of src, broadcast and cast, in the memory of the tensor: input[:] = src."
+    "Copies the elements of `src` into this tensor, broadcast and cast to its dtype: `input[...] = src`."
     if input.dtype != src.dtype and "V" in (input.dtype.kind, src.dtype.kind):
         into, given = dtype_of_numpy(input.dtype), dtype_of_numpy(src.dtype)
         for kind in (into, given):
@@ -67,7 +67,7 @@ def check_fill(input: Tensor, value: Any) -> None:
     node=lambda value, inplace: f"FillBackward{2 * inplace + (not isinstance(value, (int, float, complex)))}",
     samples=lambda t: [t.args(t(3, 4), 2.5), t.args(t(3), t())])
 def fill(xp, input: Tensor, value: Tensor | Number):
-    "One value everywhere: out[i] = value."
+    "Fills the tensor with one value."
     return xp.full(input.shape, value).astype(input.dtype)
 fill.rule(input=zero, value=lambda g: g.sum())
 
@@ -75,7 +75,7 @@ fill.rule(input=zero, value=lambda g: g.sum())
 @op(name="zero", kernel="zero", inplace=True, overlap="ok", function=False, method=False, out=False, half="raw",
     meta=lambda input: input.shape, samples=lambda t: [t.args(t(3, 4))])
 def zero_fill(xp, input: Tensor):
-    "Zeros everywhere."
+    "Fills the tensor with zeros."
     return xp.zeros_like(input)
 zero_fill.rule(input=zero)
 
@@ -88,7 +88,7 @@ def ones(xp, input: Tensor):
 
 @composite(function=False)
 def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = None) -> Tensor:
-    "Another shape on the same storage, which grows if it must; new elements are uninitialised."
+    "Changes the shape in place. The storage grows if necessary; new elements are uninitialized."
     check_format("resize_", memory_format)
     shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
     if self.requires_grad and not get_inference():
@@ -121,7 +121,7 @@ def resize_(self: Tensor, *sizes: int | tuple[int, ...], memory_format: Any = No
 @composite(function=False)
 def set_(self: Tensor, source: Tensor | Storage | TypedStorage | None = None, storage_offset: int = 0,
          size: tuple[int, ...] | None = None, stride: tuple[int, ...] | None = None) -> Tensor:
-    "Lie on the storage of another tensor."
+    "Makes this tensor share the storage of another tensor, or use a given storage, with the given geometry."
     from claygrad.core import Tensor as TensorType
     refuse_unwritable(self)
     if source is None:

@@ -1,4 +1,4 @@
-"""Other dtypes and devices of a tensor, and questions about them."""
+"""Conversion to other dtypes and devices, and questions about them."""
 from __future__ import annotations
 
 from contextlib import nullcontext
@@ -141,9 +141,9 @@ def _form(args: tuple, kwargs: dict[str, Any]) -> tuple[str, ...]:
            samples=lambda t: [t.args(t(3), DTYPES["float64"]), t.args(t(2, 3).t(), DTYPES["float64"]),
                               t.args(t(3), "cpu")])
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor with another dtype or device, or both: `to(dtype)`, `to(device, dtype)`, `to(other)`.
+    """Converts the tensor to another dtype or device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
 
-    It is returned itself where nothing changes and no `copy` is asked for.
+    If nothing changes, and `copy` is False, the tensor itself is returned.
 
     >>> claygrad.ones(2).to(claygrad.int64)
     tensor([1, 1])
@@ -213,7 +213,8 @@ _LEGACY = {kind.legacy: kind for kind in DTYPES.values()}
 @composite(name="type", function=False, raw=True, samples=lambda t: [t.args(t(3), DTYPES["complex128"])])
 def type_or_cast(self: Tensor, dtype: Any = None, non_blocking: bool = False, *,
                  memory_format: memory_format | None = None) -> str | Tensor:
-    "The name of the tensor's type, or the tensor cast to a dtype given as such, by name or by the class of its type."
+    """Without arguments, the name of the tensor's type, such as `torch.FloatTensor`; with a dtype, the tensor cast to
+    it."""
     check_format("type", memory_format)
     if dtype is None:
         if self.is_sparse_csr:
@@ -265,7 +266,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(function=False, native="cpu", samples=lambda t: [t.args(t(3))])
 def cpu(input: Tensor, memory_format: memory_format | None = preserve_format) -> Tensor:
-    "The tensor in the computer's own memory."
+    "The tensor on the CPU: itself if it is there already, otherwise a copy."
     check_format("cpu", memory_format)
     return moved(input, input.dtype, parse_device("cpu"), False, memory_format)
 

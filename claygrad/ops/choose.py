@@ -1,4 +1,4 @@
-"""Elements chosen by masks, by flat positions, or because they are not zero."""
+"""Selection by masks and flat indices, and the indices of nonzero elements."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ def _check_selected(out: Tensor, result: Tensor) -> None:
                        t.args(t(), t(dtype="bool"))],
     errors=lambda t: [(t.args(t(3), t(3)), RuntimeError, "masked_select: expected BoolTensor for mask")])
 def masked_select(xp, input: Tensor, mask: Tensor):
-    "The elements where the mask is True, in a row; input and mask are broadcast."
+    "The elements where the mask is True, as a 1-dim tensor. Input and mask are broadcast against each other."
     if mask.dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast(mask.shape, input.shape)
@@ -45,7 +45,7 @@ masked_select.rule(input=lambda g, input_shape, mask:
                       (t.args(t(3), t(3, dtype="bool"), t(3, dtype="int64")), RuntimeError,
                        "masked_scatter: expected self and source to")])
 def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
-    "A copy in which the elements where the mask is True are replaced by those of `source`, in order."
+    "A copy in which the elements where the mask is True are replaced by the elements of `source`, in order."
     if source.dtype != input.dtype:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{legacy(input)} and "
                            f"{legacy(source)}")
@@ -93,7 +93,7 @@ def _check_take_out(out: Tensor, result: Tensor) -> None:
                       (t.args(t(4), t(1, dtype="float32")), RuntimeError,
                        "take(): Expected a long tensor for index, but got Float")])
 def take(xp, input: Tensor, index: Tensor):
-    "The elements at flat positions `index`, in its shape; negative positions count from the end."
+    "The elements at indices into the flattened tensor, in the shape of `index`. Negative indices count from the end."
     if index.dtype.name == "int64" and input.size == 0 and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
     _check_flat(xp, "take()", input, index)
@@ -112,7 +112,7 @@ take.rule(input=lambda g, input_shape, index: g.new_zeros(input_shape).put(index
                       (t.args(t(4), t.index((1,), 4), t(1, dtype="int64")), RuntimeError,
                        "put_(): self and source expected to have the")])
 def put(xp, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
-    "A copy with `source` at flat positions `index`, or added there with `accumulate`."
+    "A copy with `source` written to indices into the flattened tensor, or added there with `accumulate`."
     if index.dtype.name != "int64":
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {legacy(index)}")
     if source.dtype != input.dtype:
@@ -151,7 +151,8 @@ def nonzero_positions(xp, input: Tensor):
 @composite(samples=lambda t: [t.args(t(3, 4, dtype="bool")), t.args(t(3, 4, dtype="int64"), as_tuple=True),
                               t.args(t())])
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
-    """Positions of the elements that are not zero, one per row; as a tuple, one tensor per axis, fit for indexing.
+    """The indices of the nonzero elements, one per row. With `as_tuple`, a tensor of indices for each axis, which can
+    be used as an index.
 
     >>> claygrad.nonzero(claygrad.tensor([0, 3, 0, 5]))
     tensor([[1],

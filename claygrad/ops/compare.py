@@ -1,4 +1,4 @@
-"""Comparisons, tests of single numbers, and choosing by a mask."""
+"""Comparisons, tests of elements, and selection by a condition."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -221,7 +221,8 @@ choose.rule(condition=constant, input=lambda g, condition: g.masked_fill(~condit
                               "value cannot be converted to type uint8_t without overflow")])
 def where(condition: Tensor, input: Tensor | Number | None = None,
           other: Tensor | Number | None = None) -> Tensor | tuple[Tensor, ...]:
-    "input where the condition holds, other elsewhere; alone, the indices where it holds, one tensor per axis."
+    """Elements of `input` where the condition is True, of `other` elsewhere. With the condition alone: the indices
+    where it is True."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:
@@ -231,7 +232,7 @@ def where(condition: Tensor, input: Tensor | Number | None = None,
 
 @composite(name="where", function=False, samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), t(4))])
 def where_method(input: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
-    "The elements of the tensor where the condition holds, other elsewhere."
+    "The elements of the tensor where the condition is True, of `other` elsewhere."
     return choose(condition, input, other)
 
 
@@ -271,7 +272,7 @@ def _shares_with_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> st
                              (t.args(t(2, dtype="int8"), t(2, dtype="bool"), 200), RuntimeError,
                               "value cannot be converted to type int8_t without overflow")])
 def masked_fill(xp, input: Tensor, mask: Tensor, value: Tensor | Number):
-    "The tensor with `value`, one number, where the mask is true."
+    "A copy with `value`, a single number, where the mask is True."
     value = xp.asarray(value).astype(input.dtype)
     return xp.where(mask, value, input)
 masked_fill.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant,

@@ -157,7 +157,7 @@ def _conj_physical(input: Tensor) -> Tensor:
 @pointwise(kernel="angle", promote="float", inplace=False,
            samples=lambda t: [t.args(t(3, 4, dtype="complex128", nonzero=True)), t.args(t(3, 4))])
 def angle(xp, input: Tensor):
-    "The angle of the number in the complex plane; of a real one, 0 or pi."
+    "The angle of each number in the complex plane, in radians; for real numbers 0 or pi."
     if input.dtype.kind == "c":
         return xp.angle(input)
     kind, unknown = input.dtype.type, xp.isnan(input)

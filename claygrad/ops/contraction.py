@@ -1,4 +1,4 @@
-"""Sums of products over named or numbered axes, and the products made of them."""
+"""Tensor contractions: einsum, tensordot and the Kronecker product."""
 from __future__ import annotations
 
 from functools import lru_cache

@@ -344,19 +344,19 @@ def mistakes_of(dims: int):
 @composite(**public, **native_form, samples=samples_of(1), errors=mistakes_of(1))
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints | str = 0,
            dilation: ints = 1, groups: int = 1) -> Tensor:
-    """The convolution of (N, C, L) with kernels (O, C / groups, k), or of one example (C, L)."""
+    """Convolution over sequences: input (N, C, L) or (C, L), weight (O, C / groups, k), bias (O)."""
     return run("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(**public, **native_form, samples=samples_of(2), errors=mistakes_of(2))
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints | str = 0,
            dilation: ints = 1, groups: int = 1) -> Tensor:
-    """The convolution of (N, C, H, W) with kernels (O, C / groups, kH, kW), or of one example (C, H, W)."""
+    """Convolution over images: input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW), bias (O)."""
     return run("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(**public, **native_form, samples=samples_of(3), errors=mistakes_of(3))
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: ints = 1, padding: ints | str = 0,
            dilation: ints = 1, groups: int = 1) -> Tensor:
-    """The convolution of (N, C, D, H, W) with kernels (O, C / groups, kD, kH, kW), or of one example."""
+    """Convolution over volumes: input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, kD, kH, kW), bias (O)."""
     return run("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)

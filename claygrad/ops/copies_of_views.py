@@ -1,4 +1,4 @@
-"""The views of PyTorch as copies: `expand_copy` and the like, and the pieces that `unsafe_split` gives."""
+"""Views as copies: `expand_copy` and the like, and `unsafe_split`."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

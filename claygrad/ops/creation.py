@@ -1,4 +1,4 @@
-"""Tensors from data that exists: Python numbers and sequences, NumPy arrays, buffers, other tensors."""
+"""Tensors from existing data: Python numbers and sequences, NumPy arrays, buffers, other tensors."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -142,7 +142,7 @@ def _from_data(data: Any, wanted: dtype | None, where: device, advice: str) -> T
                              (t.args(2**63), ValueError, "Overflow when unpacking long long")])
 def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | None = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
-    """A new tensor with a copy of the data: numbers, nested sequences of them, NumPy arrays.
+    """A new tensor with a copy of the data: a number, a nested sequence of numbers, an array or a tensor.
 
     Without `dtype`: floats mean the default dtype, ints int64, bools bool; arrays and tensors keep their own.
 
@@ -166,7 +166,8 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | None
 
 @composite(method=False, raw=True, samples=lambda t: [t.args([1, 2]), t.args(t(3))])
 def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None = None) -> Tensor:
-    """The data as a tensor, without copying where that can be: tensors as they are, NumPy arrays by sharing memory."""
+    """The data as a tensor, without a copy if possible: a tensor is returned itself, and a NumPy array shares its
+    memory."""
     if dtype is None and device is None and isinstance(data, Tensor):
         return data
     wanted = checked_dtype("as_tensor", dtype)
@@ -182,7 +183,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
 @composite(method=False, raw=True, samples=lambda t: [t.args(np.arange(6.0).reshape(2, 3))],
            errors=lambda t: [(t.args([1]), TypeError, "expected np.ndarray (got list)")])
 def from_numpy(ndarray: np.ndarray, /) -> Tensor:
-    """A tensor on the memory of a NumPy array: what is written to one shows in the other."""
+    """A tensor that shares the memory of a NumPy array: a write to one changes the other."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
     if not ndarray.flags.writeable:
@@ -196,7 +197,7 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
 
 @composite(method=False, raw=True, samples=lambda t: [t.args(bytearray(b"abcdefgh"), dtype=DTYPES["int32"])])
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A tensor on the memory of an object with Python's buffer protocol."""
+    """A tensor that shares the memory of an object with Python's buffer protocol."""
     wanted = checked_dtype("frombuffer", dtype)
     try:
         size = memoryview(buffer).nbytes
@@ -281,7 +282,7 @@ def _without_copy(obj: Any, wanted: dtype | None) -> Tensor | None:
 @composite(function=False, raw=True, samples=lambda t: [t.args(t(2), [1, 2]), t.args(t(2, dtype="int64"), 1.5)])
 def new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None,
                requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
-    """A new tensor with a copy of the data, of this one's dtype and device unless others are given."""
+    """A new tensor with a copy of the data. Dtype and device are this tensor's unless given."""
     refuse_pinning("new_tensor", pin_memory)
     check_layout("new_tensor", layout)
     wanted = checked_dtype("new_tensor", dtype) or self.dtype

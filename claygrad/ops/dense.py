@@ -1,4 +1,4 @@
-"""What programs ask of tensors that might be sparse, quantized or laid out in an unusual order, of dense ones."""
+"""Questions about layouts: what dense tensors answer where a tensor might be sparse or quantized."""
 from __future__ import annotations
 
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Functions made of other operations that belong to no family of their own."""
+"""Functions composed of other operations: membership, unravel_index, vander."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""A tensor in a notebook: its text with shape, dtype and device below, and a picture on request."""
+"""A tensor in a notebook: its text with shape, dtype and device, and a picture on request."""
 from __future__ import annotations
 
 from html import escape

@@ -1,4 +1,4 @@
-"""Distances and likenesses of vectors that belong together."""
+"""Distances and similarities between pairs of vectors."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -36,7 +36,8 @@ cosines.rule(x1=missing, x2=missing)
                              (t.args(t(3), t(3)), IndexError, "Dimension out of range"),
                              (t.args(t(2, 3), t(2, 4)), RuntimeError, "The size of tensor a (3) must match")])
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    "The cosine of the angle between vectors along an axis: x1 · x2 / (|x1| |x2|), each length at least eps."
+    """The cosine of the angle between vectors along an axis: x1 · x2 / (|x1| |x2|). Norms below `eps` are replaced by
+    `eps`."""
     if eps < 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     kind = result_type(x1, x2)
@@ -64,5 +65,5 @@ old_norm.rule(input=norm_gradient)
            errors=lambda t: [(t.args(t(2, 3), t(4, 3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (4) at non-singleton")])
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    "The p-norm of x1 - x2 + eps along the last axis."
+    "The distance along the last axis: the p-norm of x1 - x2 + eps."
     return old_norm(x1 - x2 + eps, p, -1, keepdim)

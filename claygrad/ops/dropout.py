@@ -82,7 +82,7 @@ def _mistakes_said(t) -> list:
 
 @composite(method=False, raw=True, namespace="nn.functional", samples=_cases, errors=_mistakes)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element is zero with probability p while training, the others are scaled by 1 / (1 - p).
+    """Sets each element to zero with probability p in training, and scales the others by 1 / (1 - p).
 
     The same seed gives the masks that PyTorch draws on the CPU.
     """
@@ -163,7 +163,8 @@ def _of_channels(input: Tensor, p: float, training: bool, inplace: bool, batched
 @composite(method=False, namespace="nn.functional", samples=_cases, errors=lambda t: [
     *_mistakes(t), (t.args(t(2, 2, 2, 2)), RuntimeError, "dropout1d: Expected 2D or 3D input, but received a 4D ")])
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    "Each channel of (N, C, positions) or (C, positions) is zero with probability p while training."
+    """Sets whole channels of (N, C, L) or (C, L) to zero with probability p in training, and scales the others by 1 /
+    (1 - p)."""
     _checked(p, ValueError)
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
@@ -183,7 +184,7 @@ def _deprecated(name: str, ndim: int, axes: int) -> None:
            samples=lambda t: [t.args(t(2, 3, 2, 2), 0.0), t.args(t(2, 3, 2, 2), 1.0),
                               t.args(t(2, 3, 2, 2), 0.5, False)])
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    "Each channel of (examples, channels, height, width) is zero with probability p while training."
+    "Sets whole channels of (N, C, H, W) to zero with probability p in training, and scales the others by 1 / (1 - p)."
     _checked(p, ValueError)
     if input.ndim not in (3, 4):
         _deprecated("dropout2d", input.ndim, 2)

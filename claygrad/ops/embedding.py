@@ -155,7 +155,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
                               "Expected tensor for argument #1 'indices' to have one of the following scalar types: ")])
 def functional_embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
                          norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """The rows of `weight` that `input` names.
+    """Looks up rows of a table: every index in `input` is replaced by that row of `weight`.
 
     Row `padding_idx` gets no gradient; rows longer than `max_norm` are first shortened to it, in place; gradients are
     divided by how often a row is named if `scale_grad_by_freq`.
@@ -202,7 +202,10 @@ def one_hot_shape(input: Tensor, num_classes: int) -> tuple[int, ...]:
                       (t.args(t(2, dtype="float32")), RuntimeError,
                        "one_hot is only applicable to index tensor of type LongTensor.")])
 def one_hot(xp, input: Tensor, num_classes: int = -1):
-    "A further axis of num_classes zeros with a one at the class of each element; one more than the largest by default."
+    """One-hot encoding: a new last axis of size num_classes with a 1 at the class of each element and 0 elsewhere.
+
+    By default num_classes is one more than the largest class.
+    """
     count = int(input.max()) + 1 if num_classes == -1 else num_classes
     out = xp.zeros((input.size, count), dtype=xp.int64)
     out[xp.arange(input.size), input.reshape(-1)] = 1

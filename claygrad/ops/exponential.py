@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, the circular and hyperbolic functions, and the logistic curve."""
+"""Exponentials, logarithms, trigonometric and hyperbolic functions, the logistic function."""
 from __future__ import annotations
 
 from math import log as log_of

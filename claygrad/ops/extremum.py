@@ -1,4 +1,4 @@
-"""The largest, the smallest, the middle and the most frequent: values, where they stand, and who gets the gradient."""
+"""Maxima, minima, medians and modes: values and indices."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -128,7 +128,11 @@ def overload_samples(t):
                               "max(): Expected reduction dim 1 to have non-zero size.")])
 def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *,
         other: Tensor | None = None) -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element; along `dim`: values and indices; with another tensor: elementwise, as maximum. NaN wins."""
+    """The largest of all elements. With `dim`: the maxima along that axis and their indices. With another tensor:
+    `maximum`.
+
+    NaN propagates.
+    """
     return overload("max", input, dim, keepdim, other, max_of_all, max_along, input.maximum)
 
 
@@ -140,7 +144,11 @@ def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *
                               "min(): Expected reduction dim 1 to have non-zero size.")])
 def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *,
         other: Tensor | None = None) -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element; along `dim`: values and indices; with another tensor: elementwise, as minimum. NaN wins."""
+    """The smallest of all elements. With `dim`: the minima along that axis and their indices. With another tensor:
+    `minimum`.
+
+    NaN propagates.
+    """
     return overload("min", input, dim, keepdim, other, min_of_all, min_along, input.minimum)
 
 
@@ -159,7 +167,8 @@ def check_where(name: str, input: Tensor, dim: tuple[int, ...] | None) -> None:
                               "argmax(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, dtype="bool")), RuntimeError, "argmax(): does not support bool input")])
 def argmax(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
-    """The index of the (first) largest element; without `dim`, in the flattened tensor."""
+    """The index of the largest element along `dim`, the first one of several; without `dim`, in the flattened tensor.
+    """
     return xp.argmax(input, axis=dim[0] if dim else None, keepdims=keepdim)
 
 
@@ -169,7 +178,8 @@ def argmax(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
                               "argmin(): Expected reduction dim to be specified for input.numel() == 0."),
                              (t.args(t(2, dtype="bool")), RuntimeError, "argmin(): does not support bool input")])
 def argmin(xp, input: Tensor, dim: int | None = None, keepdim: bool = False):
-    """The index of the (first) smallest element; without `dim`, in the flattened tensor."""
+    """The index of the smallest element along `dim`, the first one of several; without `dim`, in the flattened tensor.
+    """
     return xp.argmin(input, axis=dim[0] if dim else None, keepdims=keepdim)
 
 
@@ -247,7 +257,10 @@ nanmedian_along.rule(input=picked)
            errors=lambda t: [(t.args(t(2, 0), 1), IndexError,
                               "median(): Expected reduction dim 1 to have non-zero size.")])
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-    """The (lower) median of all elements, or values and indices along `dim`. NaN wins."""
+    """The median of all elements. With `dim`: the medians along that axis and their indices. NaN propagates.
+
+    Of an even number of elements it is the lower of the two middle ones.
+    """
     return median_of_all(input) if dim is None else median_along(input, dim, keepdim)
 
 

@@ -139,7 +139,7 @@ def _make(name: str, size: tuple[int, ...], value: Number | None, natural: dtype
 def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
           requires_grad: bool = False) -> Tensor:
-    "Zeros in a shape: `zeros(2, 3)` or `zeros((2, 3))`."
+    "A tensor of zeros with the given shape: `zeros(2, 3)` or `zeros((2, 3))`."
     size = shape_from("zeros", args, size)
     if size and min(size) < 0:
         raise RuntimeError("zeros: Dimension size must be non-negative.")
@@ -151,7 +151,7 @@ def zeros(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
 def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
          layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
          requires_grad: bool = False) -> Tensor:
-    "Ones in a shape: `ones(2, 3)` or `ones((2, 3))`."
+    "A tensor of ones with the given shape: `ones(2, 3)` or `ones((2, 3))`."
     return _make("ones", shape_from("ones", args, size), 1, default_dtype(), dtype, out, layout, device, pin_memory,
                  requires_grad)
 
@@ -162,7 +162,7 @@ def ones(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype
 def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dtype | None = None,
          layout: layout | None = strided, device: Device = None, pin_memory: bool = False,
          requires_grad: bool = False) -> Tensor:
-    "One number in every place of a shape; its dtype is that of the number unless another is given."
+    "A tensor of the given shape filled with `fill_value`, whose type gives the dtype unless `dtype` is given."
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
     value = fill_value
@@ -180,7 +180,7 @@ def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dt
 def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtype: dtype | None = None,
           layout: layout | None = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
           memory_format: memory_format | None = None) -> Tensor:
-    "A tensor of a shape whose elements are whatever the memory held."
+    "An uninitialized tensor of the given shape: its elements have arbitrary values."
     size = shape_from("empty", args, size)
     check_format("empty", memory_format)
     if memory_format is preserve_format:
@@ -200,7 +200,7 @@ def empty(*args: ints, size: ints | None = None, out: Tensor | None = None, dtyp
                              (t.args((2,), (2**62,)), RuntimeError, "Storage size calculation overflowed with sizes")])
 def empty_strided(size: ints, stride: ints, *, dtype: dtype | None = None, layout: layout | None = strided,
                   device: Device = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    "A tensor with a shape and strides whose elements are whatever the memory held."
+    "An uninitialized tensor with the given shape and strides."
     size, stride = sizes(size), sizes(stride)
     refuse_pinning("empty_strided", pin_memory)
     check_layout("empty_strided", layout)
@@ -236,7 +236,7 @@ def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype
 def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None = None,
                   device: device | str | None = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    """A tensor without axes that holds one number, of the default dtype unless another is given."""
+    """A 0-dim tensor with one number, of the default dtype unless `dtype` is given."""
     if isinstance(s, TensorType) and s.ndim == 0 and not s.requires_grad:
         s = s.item()
     if not isinstance(s, (int, float, complex)):
@@ -263,7 +263,7 @@ def _like(name: str, input: Tensor, value: Number | None, dtype: dtype | None, l
 def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
                memory_format: memory_format | None = preserve_format) -> Tensor:
-    "Zeros in the shape, dtype, device and layout of another tensor, unless others are given."
+    "A tensor of zeros with the shape, dtype, device and layout of another tensor, unless others are given."
     return _like("zeros_like", input, 0, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
@@ -271,7 +271,7 @@ def zeros_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | No
 def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
               pin_memory: bool = False, requires_grad: bool = False,
               memory_format: memory_format | None = preserve_format) -> Tensor:
-    "Ones in the shape, dtype, device and layout of another tensor, unless others are given."
+    "A tensor of ones with the shape, dtype, device and layout of another tensor, unless others are given."
     return _like("ones_like", input, 1, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
@@ -280,7 +280,8 @@ def ones_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | Non
 def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, layout: layout | None = None,
               device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
               memory_format: memory_format | None = preserve_format) -> Tensor:
-    "One number in the shape, dtype, device and layout of another tensor, unless others are given."
+    """A tensor filled with `fill_value`, with the shape, dtype, device and layout of another tensor, unless others are
+    given."""
     return _like("full_like", input, fill_value, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
@@ -288,7 +289,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, 
 def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: Device = None,
                pin_memory: bool = False, requires_grad: bool = False,
                memory_format: memory_format | None = preserve_format) -> Tensor:
-    "An uninitialised tensor in the shape, dtype, device and layout of another, unless others are given."
+    "An uninitialized tensor with the shape, dtype, device and layout of another tensor, unless others are given."
     return _like("empty_like", input, None, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
@@ -304,7 +305,7 @@ def _new(name: str, self: Tensor, size: ints, value: Number | None, dtype: dtype
 def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
               layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
-    "Zeros in a shape, of this tensor's dtype and device unless others are given."
+    "A tensor of zeros with the given shape. Dtype and device are this tensor's unless given."
     return _new("new_zeros", input, size, 0, dtype, device, requires_grad, layout, pin_memory)
 
 
@@ -312,14 +313,14 @@ def new_zeros(input: Tensor, size: ints, *, dtype: dtype | None = None, device: 
 def new_ones(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
              requires_grad: bool = False,
              layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
-    "Ones in a shape, of this tensor's dtype and device unless others are given."
+    "A tensor of ones with the given shape. Dtype and device are this tensor's unless given."
     return _new("new_ones", input, size, 1, dtype, device, requires_grad, layout, pin_memory)
 
 
 @composite(native="new_full", function=False, samples=lambda t: [t.args(t(2), (2, 3), 1.5)])
 def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | None = None, device: Device = None,
              requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
-    "One number in a shape, of this tensor's dtype and device unless others are given."
+    "A tensor of the given shape filled with one number. Dtype and device are this tensor's unless given."
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"new_full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
     return _new("new_full", input, size, fill_value, dtype, device, requires_grad, layout, pin_memory)
@@ -329,13 +330,13 @@ def new_full(input: Tensor, size: ints, fill_value: Number, *, dtype: dtype | No
 def new_empty(input: Tensor, size: ints, *, dtype: dtype | None = None, device: Device = None,
               requires_grad: bool = False,
               layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
-    "An uninitialised tensor of a shape, of this one's dtype and device unless others are given."
+    "An uninitialized tensor of the given shape. Dtype and device are this tensor's unless given."
     return _new("new_empty", input, size, None, dtype, device, requires_grad, layout, pin_memory)
 
 
 @composite(native="new_empty_strided", function=False, samples=lambda t: [t.args(t(2), (0, 3), (1, 2))])
 def new_empty_strided(input: Tensor, size: ints, stride: ints, dtype: dtype | None = None, device: Device = None,
                       requires_grad: bool = False, layout: layout | None = strided, pin_memory: bool = False) -> Tensor:
-    "An uninitialised tensor with a shape and strides, of this one's dtype and device unless others are given."
+    "An uninitialized tensor with the given shape and strides. Dtype and device are this tensor's unless given."
     return empty_strided(size, stride, dtype=dtype or input.dtype, device=input.device if device is None else device,
                          requires_grad=requires_grad, layout=layout, pin_memory=pin_memory)

@@ -1,4 +1,4 @@
-"""Sums of an element and a product, a quotient, or part of a difference, each in one pass."""
+"""Fused operations: addcmul, addcdiv and lerp, each in one pass."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ def factor(xp, value, like):
            samples=lambda t: [t.args(t(3, 4), t(3, 4), t(4)), t.args(t(3), t(3), t(3), value=0.5),
                               t.args(t(), t(3), t(2, 1))])
 def addcmul(xp, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
-    "A product added: out = input + value * tensor1 * tensor2."
+    "Adds a scaled product: out = input + value * tensor1 * tensor2."
     need(input, FLOATS + INTS + COMPLEX, "addcmul_cpu_out")
     return input + factor(xp, value, input) * tensor1 * tensor2
 addcmul.rule(input=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tensor2 * value),
@@ -48,7 +48,7 @@ addcmul.rule(input=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(tenso
            errors=lambda t: [(t.args(t(2), t(2, dtype="int64"), t(2, dtype="int64")), RuntimeError,
                               "Integer division with addcdiv")])
 def addcdiv(xp, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
-    "A quotient added: out = input + value * tensor1 / tensor2."
+    "Adds a scaled quotient: out = input + value * tensor1 / tensor2."
     return input + factor(xp, value, input) * tensor1 / tensor2
 addcdiv.rule(input=lambda g: g, tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
              tensor2=lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)))
@@ -70,7 +70,7 @@ def check_lerp(input, end, weight) -> None:
            errors=lambda t: [(t.args(t(2, dtype="float32"), t(2, dtype="float64"), 0.5), RuntimeError,
                               "expected dtype float for `end`")])
 def lerp(xp, input: Tensor, end: Tensor, weight: Tensor | Number):
-    "Linear interpolation: out = input + weight * (end - input), counted from the nearer end so that both are met."
+    "Linear interpolation: out = input + weight * (end - input). Weights 0 and 1 give `input` and `end` exactly."
     weight = xp.asarray(weight).astype(input.dtype)
     step = end - input
     if not weight.ndim:                         # one formula for all

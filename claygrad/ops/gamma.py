@@ -1,4 +1,4 @@
-"""The incomplete gamma functions, and floats taken apart."""
+"""Incomplete gamma functions, nextafter and frexp."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Whole entries picked and placed by index tensors: x[i, j], and index_* along one axis."""
+"""Indexing with tensors: x[i, j], and index_* along one axis."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -226,7 +226,7 @@ def _check_selected(out: Tensor, result: Tensor) -> None:
                        "index_select(): Index is supposed to be a vector"),
                       (t.args(t(3), 0, t(1)), RuntimeError, "index_select(): Expected dtype int32 or int64 for index")])
 def index_select(xp, input: Tensor, dim: int, index: Tensor):
-    "The entries `index` along `dim`, as a copy."
+    "A copy of the entries `index` along `dim`, in the order of the indices."
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if input.ndim == 0 and index.size != 1:
@@ -283,7 +283,7 @@ def _check_rows(name: str, input, dim: int, index, source) -> int:
                       (t.args(t(3, dtype="float32"), 0, t.index((1,), 3), t(1, dtype="int64")), RuntimeError,
                        "index_add_(): self (Float) and source (Long)")])
 def index_add(xp, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
-    "A copy with entry i of alpha * source added to entry index[i] along `dim`; entries may repeat."
+    "A copy of the input in which alpha * source[i] is added to entry index[i] along `dim`. Indices may repeat."
     dim = _check_rows("index_add", input, dim, index, source)
     wide, index = as_vectors(input, index)
     if wide.ndim == 1 and out_of_bounds(xp, index, len(wide)) is not None:
@@ -309,7 +309,7 @@ index_add.rule(input=lambda g: g, index=constant,
                       (t.args(t(3), 0, t.index((1,), 3), t(1, dtype="int64")), RuntimeError,
                        "index_copy_(): self and source expected")])
 def index_copy(xp, input: Tensor, dim: int, index: Tensor, source: Tensor):
-    "A copy with entry i of `source` in place of entry index[i] along `dim`."
+    "A copy of the input in which entry index[i] along `dim` is replaced by source[i]."
     dim = axis(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
@@ -352,7 +352,7 @@ index_copy.rule(input=lambda g, dim, index: g.index_fill(dim, index, 0), index=c
                        "index_fill_ only supports a 0-dimensional value tensor"),
                       (t.args(t(3), 0, t(1), 1.0), IndexError, "index_fill_(): Expected dtype int64 for index.")])
 def index_fill(xp, input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
-    "A copy with one value in the entries `index` along `dim`."
+    "A copy of the input in which the entries `index` along `dim` are filled with one value."
     if index.dtype.name != "int64":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.ndim > 1:

@@ -1,4 +1,4 @@
-"""Several tensors made into one, and the grids and products that come of it."""
+"""Joining tensors: concatenation, stacking, grids and Cartesian products."""
 from __future__ import annotations
 
 from itertools import pairwise
@@ -72,7 +72,7 @@ def _joined_plainly(xp, arrays: list, dim: int):
                       (t.args([t(), t()]), RuntimeError,
                        "zero-dimensional tensor (at position 0) cannot be concatenated")])
 def cat(xp, tensors: list[Tensor], dim: int = 0):
-    """The tensors joined end to end along an axis that exists; empty vectors are skipped.
+    """Concatenates tensors along an existing axis. Empty 1-dim tensors are skipped.
 
     >>> claygrad.cat([claygrad.zeros(2), claygrad.ones(1)])
     tensor([0., 0., 1.])
@@ -123,7 +123,7 @@ def _stacked_shape(tensors: list, dim: int) -> tuple[int, ...]:
                       (t.args([t(2), t(3)]), RuntimeError,
                        "stack expects each tensor to be equal size, but got [2] at entry 0 and [3]")])
 def stack(xp, tensors: list[Tensor], dim: int = 0):
-    "Tensors of one shape side by side along a new axis."
+    "Joins tensors of the same shape along a new axis."
     shape = _stacked_shape(tensors, dim)
     dim = axis(dim, len(shape))
     wide = (slice(None),) * dim + (None,)
@@ -151,7 +151,7 @@ def _with_ndim(name: str, ndim: int, tensors: list[Tensor]) -> list[Tensor]:
            samples=lambda t: [t.args([t(2), t(3)]), t.args([t(2, 1), t(2, 3)]), t.args([t(), t()])],
            errors=lambda t: [(t.args([]), RuntimeError, "hstack expects a non-empty TensorList")])
 def hstack(tensors: list[Tensor]) -> Tensor:
-    "Joined side by side: along the second axis, vectors along the only one."
+    "Concatenates tensors horizontally: along the second axis; vectors along the first."
     tensors = _with_ndim("hstack", 1, tensors)
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
@@ -160,7 +160,7 @@ def hstack(tensors: list[Tensor]) -> Tensor:
            samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(3)])],
            errors=lambda t: [(t.args([]), RuntimeError, "vstack expects a non-empty TensorList")])
 def vstack(tensors: list[Tensor]) -> Tensor:
-    "Joined on top of each other: along the first axis, vectors as rows."
+    "Concatenates tensors vertically: along the first axis; vectors count as rows."
     return cat(_with_ndim("vstack", 2, tensors), 0)
 
 
@@ -168,7 +168,7 @@ def vstack(tensors: list[Tensor]) -> Tensor:
            samples=lambda t: [t.args([t(3), t(3)]), t.args([t(2, 3), t(2, 3)])],
            errors=lambda t: [(t.args([]), RuntimeError, "dstack expects a non-empty TensorList")])
 def dstack(tensors: list[Tensor]) -> Tensor:
-    "Joined behind each other: along the third axis."
+    "Concatenates tensors along the third axis."
     return cat(_with_ndim("dstack", 3, tensors), 2)
 
 
@@ -176,7 +176,7 @@ def dstack(tensors: list[Tensor]) -> Tensor:
            samples=lambda t: [t.args([t(3), t(3)]), t.args([t(3, 2), t(3)]), t.args([t(), t()])],
            errors=lambda t: [(t.args([]), RuntimeError, "column_stack expects a non-empty TensorList")])
 def column_stack(tensors: list[Tensor]) -> Tensor:
-    "Joined side by side, vectors as columns."
+    "Concatenates tensors horizontally; vectors count as columns."
     _need_some("column_stack", tensors)
     return cat([tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors], 1)
 
@@ -274,7 +274,7 @@ def _need_vector(tensor: Tensor) -> None:
 @composite(method=False, samples=lambda t: [t.args(t(2), t(3)), t.args(t(3))],
            errors=lambda t: [(t.args(t(2), t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]")])
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    "All tuples with one element of each vector, one per row."
+    "The Cartesian product of vectors: all tuples with one element of each, one tuple per row."
     check_tensors(tensors)
     for tensor in tensors:
         _need_vector(tensor)
@@ -287,7 +287,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
            errors=lambda t: [(t.args(t(2, 2)), RuntimeError, "Expect a 1D vector, but got shape [2, 2]"),
                              (t.args(t(3), -1), RuntimeError, "Expect a non-negative number, but got -1")])
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    "All selections of `r` elements of a vector in their order, one per row; with replacement elements may repeat."
+    "All combinations of `r` elements of a vector, one per row; with `with_replacement` elements may repeat."
     _need_vector(input)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")

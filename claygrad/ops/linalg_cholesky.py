@@ -1,4 +1,4 @@
-"""Cholesky's factor of a positive-definite matrix and what is solved with it; L D L^T of a symmetric one."""
+"""Cholesky factorization, systems solved with it, and L D L^T of symmetric matrices."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

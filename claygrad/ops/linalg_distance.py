@@ -1,4 +1,4 @@
-"""Distances between tensors and between rows, and tensors scaled to a length."""
+"""Distances between tensors and between rows, and scaling to a norm."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -110,7 +110,7 @@ renorm.rule(input=renorm_gradient)
            samples=lambda t: [t.args(t(3, 4)), t.args(t(2, 3, 4), 1.0, 2), t.args(t(4), dim=0, eps=10.0)],
            errors=lambda t: [(t.args(t(3)), IndexError, "Dimension out of range")])
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: Tensor | Number = 1e-12) -> Tensor:
-    """Vectors along an axis scaled to length 1: input / max(norm(input, p), eps)."""
+    """Scales vectors along an axis to norm 1: out = input / max(norm(input, p), eps)."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 

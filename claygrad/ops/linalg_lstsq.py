@@ -1,4 +1,4 @@
-"""Where no exact solution needs to be: least squares, pseudo-inverses, ranks."""
+"""Least squares, pseudo-inverses and ranks."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Truth values and bits."""
+"""Logical and bitwise operations."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -73,7 +73,8 @@ mse_loss_backward.rule(grad_output=lambda g, input, target: mse_loss_backward(g,
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:
-    "The mean squared error: the mean of (input - target) ** 2, or its sum, or each by itself."
+    """The mean squared error: the mean of (input - target) ** 2; with `reduction` 'sum' or 'none' the sum or each
+    element."""
     reduction = reduction_of(size_average, reduce, reduction)
     a, b = same_sizes(input, target)
     if weight is not None:
@@ -85,7 +86,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:
-    "The mean absolute error: the mean of |input - target|, or its sum, or each by itself."
+    "The mean absolute error: the mean of |input - target|; with `reduction` 'sum' or 'none' the sum or each element."
     reduction = reduction_of(size_average, reduce, reduction)
     a, b = same_sizes(input, target)
     error = (a - b).abs()
@@ -324,7 +325,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      size_average: bool | None = None,
                                      reduce: bool | None = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:
-    "binary_cross_entropy of sigmoid(input), safe for large inputs; `pos_weight` weighs the positive examples."
+    """The binary cross entropy of sigmoid(input), computed without overflow. `pos_weight` multiplies the loss of
+    positive targets."""
     reduction = reduction_of(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")

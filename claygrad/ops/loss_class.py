@@ -222,7 +222,11 @@ def by_rows(input: Tensor, target: Tensor) -> bool:
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                   ignore_index: int = -100,
                   reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
-    "nll_loss of log_softmax(input), for target classes or probabilities; smoothing mixes in the uniform distribution."
+    """The cross entropy between scores (logits) and targets, which are class indices or probabilities.
+
+    It equals nll_loss(log_softmax(input, 1), target). `label_smoothing` mixes the targets with the uniform
+    distribution. Targets equal to `ignore_index` do not count.
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")

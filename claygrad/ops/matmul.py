@@ -85,7 +85,8 @@ def batched(input: Tensor, other: Tensor) -> Tensor:
                              (t.args(t(2, 3, 4), t(2, 3, 4)), RuntimeError,
                               "Expected size for first two dimensions of batch2 tensor to be: [2, 4]")])
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product over the last two axes, batched over the others; a vector counts as one row or column.
+    """The matrix product over the last two axes, batched over the others. A vector counts as one row (left) or column
+    (right).
 
     out[..., i, j] = sum(input[..., i, k] * other[..., k, j])
     """
@@ -109,7 +110,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
            errors=lambda t: [(t.args(t(1, 2), t(3, 4), t(3)), RuntimeError,
                               "mat1 and mat2 shapes cannot be multiplied (1x2 and 4x3)")])
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """An affine map of the last axis: out = input @ weight.T + bias."""
+    """A linear map of the last axis: out = input @ weight.T + bias. `weight` is (out_features, in_features)."""
     n = input.ndim
     if n == 2 and bias is not None:
         return bias.addmm(input, weight.t())
@@ -143,7 +144,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
            errors=lambda t: [(t.args(t(2, 2), t(3)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"),
                              (t.args(t(3), t(2, 2)), RuntimeError, "outer: Expected 1-D argument vec2, but got 2-D")])
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of the elements of two vectors: out[i, j] = input[i] * vec2[j]."""
+    """The outer product of two vectors: out[i, j] = input[i] * vec2[j]."""
     for name, vec in (("self", input), ("vec2", vec2)):
         if vec.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vec.ndim}-D")
@@ -162,7 +163,7 @@ def check_triangle(name: str, input: Tensor) -> None:
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "tril: input tensor must have at least 2 dimensions")])
 def tril(xp, input: Tensor, diagonal: int = 0):
-    """The lower triangle of each matrix, zeros above: up to the `diagonal`-th diagonal above the main one."""
+    """The lower triangle of each matrix, up to the given diagonal (counted above the main one); zeros elsewhere."""
     return xp.tril(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
 tril.rule(input=lambda g, diagonal: g.tril(diagonal))
 
@@ -172,7 +173,7 @@ tril.rule(input=lambda g, diagonal: g.tril(diagonal))
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 1), t.args(t(2, 3, 3), -1), t.args(t(0, 3))],
     errors=lambda t: [(t.args(t(3)), RuntimeError, "triu: input tensor must have at least 2 dimensions")])
 def triu(xp, input: Tensor, diagonal: int = 0):
-    """The upper triangle of each matrix, zeros below: from the `diagonal`-th diagonal above the main one on."""
+    """The upper triangle of each matrix, from the given diagonal (counted above the main one) on; zeros elsewhere."""
     return xp.triu(input if input.ndim == 2 else xp.ascontiguousarray(input), diagonal)
 triu.rule(input=lambda g, diagonal: g.triu(diagonal))
 

@@ -232,7 +232,7 @@ def check_batch_size(size: object) -> None:
 def functional_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
                           weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
                           momentum: float | None = 0.1, eps: float = 1e-5) -> Tensor:
-    """(input - mean) / sqrt(variance + eps) * weight + bias for every channel (axis 1).
+    """Batch normalization of each channel (axis 1): out = (input - mean) / sqrt(variance + eps) * weight + bias.
 
     In training the moments are those of the batch, and the running ones move towards them by `momentum`; otherwise
     they are the running ones.
@@ -290,7 +290,7 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
 def functional_instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                              weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                              momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    "batch_norm of every example by itself: the moments are taken over the positions of each channel."
+    "Normalization of each channel of each example by its own mean and variance."
     if use_input_stats and over(input, tuple(range(2, input.ndim))) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     return by_instance(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)

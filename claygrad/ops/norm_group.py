@@ -181,7 +181,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
                               "Expected more than 1 value per channel when training, got input size [1, 4]")])
 def functional_group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                           eps: float = 1e-5) -> Tensor:
-    "(input - mean) / sqrt(variance + eps) * weight + bias, the moments taken over groups of channels (axis 1)."
+    """Normalization over groups of channels (axis 1) of each example: out = (input - mean) / sqrt(variance + eps) *
+    weight + bias."""
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     check_batch_size([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
@@ -212,7 +213,8 @@ neighbour_mean.rule(input=lambda g, before, after: neighbour_mean(g, after, befo
                               "kernel size should be greater than zero, but got kT: 0 kH: 1 kW: 1")])
 def local_response_norm(input: Tensor, size: int, alpha: Tensor | Number = 1e-4, beta: Tensor | Number = 0.75,
                         k: Tensor | Number = 1.0) -> Tensor:
-    "input / (k + alpha * m) ** beta, m being the mean square of the `size` channels around."
+    """Normalization by neighbouring channels: out = input / (k + alpha * m) ** beta, m being the mean square of `size`
+    channels."""
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} "
                          "dimensions)")

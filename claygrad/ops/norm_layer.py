@@ -166,7 +166,8 @@ def layer_norm_mistakes(t) -> list:
            errors=layer_norm_mistakes)
 def layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5, cudnn_enable: bool = True) -> Tensor:
-    "(input - mean) / sqrt(variance + eps) * weight + bias, the moments taken over the last axes of every example."
+    """Layer normalization over the last axes of each example: out = (input - mean) / sqrt(variance + eps) * weight +
+    bias."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
@@ -174,7 +175,8 @@ def layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = No
            parts=(native_layer_norm,), samples=layer_norm_samples, errors=layer_norm_mistakes)
 def functional_layer_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = None,
                           bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    "(input - mean) / sqrt(variance + eps) * weight + bias, the moments taken over the last axes of every example."
+    """Layer normalization over the last axes of each example: out = (input - mean) / sqrt(variance + eps) * weight +
+    bias."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
@@ -239,7 +241,10 @@ def rms_second(gs, grad_out, input, normalized_shape, rstd, weight, eps):
                              (t.args(t(3, 4, dtype="int64"), (4,)), NotImplementedError,
                               "\"rms_norm\" not implemented for 'Long'")])
 def rms_norm(input: Tensor, normalized_shape: ints, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    "input / sqrt(mean(input ** 2) + eps) * weight, over the last axes; eps is that of the dtype if not given."
+    """Normalization by the root mean square over the last axes: out = input / sqrt(mean(input ** 2) + eps) * weight.
+
+    `eps` is the machine epsilon of the dtype by default.
+    """
     check_shapes("rms_norm", input, normalized_shape, weight)
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{NAMES[input.dtype.name]}'")

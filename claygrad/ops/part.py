@@ -1,4 +1,4 @@
-"""Views on a part of a tensor: rows, slices, pieces, diagonals, windows."""
+"""Views of a part of a tensor: rows, slices, pieces, diagonals, windows."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -136,7 +136,7 @@ relay.rule(g=lambda g, size, stride, offset, to_size, to_stride, to_offset:
                             "select(): index 4 out of range for tensor of size [4, 6]"),
                            (t.args(t(), 0, 0), IndexError, "select() cannot be applied to a 0-dim tensor.")])
 def select(input: Tensor, dim: int, index: int):
-    "Entry `index` along axis `dim`, which disappears: `select(x, 0, 2)` is `x[2]`."
+    "A view of the entry `index` along `dim`, without that axis: `select(x, 0, 2)` is `x[2]`."
     if input.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = axis(dim, input.ndim)
@@ -202,7 +202,7 @@ narrow_view.rule(input=lambda g, input_shape, dim, start, length:
                              (t.args(t(4), 0, 0, -1), RuntimeError, "narrow(): length must be non-negative."),
                              (t.args(t(), 0, 0, 0), RuntimeError, "narrow() cannot be applied to a 0-dim tensor.")])
 def narrow(input: Tensor, dim: int, start: object, length: int) -> Tensor:
-    "`length` entries from `start` along `dim`."
+    "A view of `length` entries from `start` on along `dim`."
     if isinstance(start, TensorType):
         if start.ndim or start.dtype.is_floating_point or start.dtype.is_complex or start.dtype.name == "bool":
             raise RuntimeError("start must be an 0-dim integral Tensor.")
@@ -230,7 +230,8 @@ def narrow(input: Tensor, dim: int, start: object, length: int) -> Tensor:
                             t.args(t(3, 4), 9)],
          errors=lambda t: [(t.args(t(3, 4), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0")])
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
-    "A diagonal of the matrices in axes `dim1`, `dim2`, as a new last axis; `offset` counts above the main one."
+    """A view of a diagonal of the matrices in axes `dim1` and `dim2`, as a new last axis. `offset` counts diagonals
+    above the main one."""
     given, ndim = (dim1, dim2), input.ndim
     dim1, dim2 = axis(dim1, ndim), axis(dim2, ndim)
     if dim1 == dim2:
@@ -276,7 +277,7 @@ def _strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None
                             "setStorage: sizes [5], strides [1], storage offset 0"),
                            (t.args(t(4), (2,), (2**62,)), RuntimeError, "Storage size calculation overflowed with")])
 def as_strided(input: Tensor, size: ints, stride: ints, storage_offset: int | None = None):
-    "Any geometry over the tensor's whole memory; elements may overlap."
+    "A view with any shape, strides and offset on the tensor's storage. Elements may overlap."
     return _strided(input, size, stride, storage_offset)
 
 
@@ -303,7 +304,7 @@ as_strided.rule(input=_unstrided)
                             "maximum size for tensor at dimension 0 is 6 but size is 7"),
                            (t.args(t(6), 0, 2, 0), RuntimeError, "step is 0 but must be > 0")])
 def unfold(input: Tensor, dimension: int, size: int, step: int):
-    "All windows of `size` entries along `dimension`, `step` apart; the entries of a window are a new last axis."
+    "A view of all windows of `size` elements along `dimension`, `step` apart, as a new last axis."
     dim = axis(dimension, input.ndim)
     n, stride = (input.shape[dim], input.stride()[dim]) if input.ndim else (1, 1)
     if size < 0:

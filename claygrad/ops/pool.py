@@ -121,7 +121,8 @@ def mistakes(t) -> list:
                               "avg_pool1d() argument 'kernel_size' should contain one int (got 2)")])
 def avg_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
-    """The means of windows of (N, C, L) or (C, L); padding counts as zeros, unless count_include_pad is False."""
+    """Average pooling over sequences (N, C, L) or (C, L). Padding counts as zeros, unless count_include_pad is False.
+    """
     if input.ndim not in (2, 3):
         raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 "
                            "'self' (while checking arguments for avg_pool1d)")
@@ -138,7 +139,8 @@ def avg_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, pad
            samples=lambda t: [*samples_of(2)(t), t.args(t(1, 2, 6, 5), 2, divisor_override=3)])
 def avg_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The means of windows of (N, C, H, W) or (C, H, W); padding counts as zeros, unless count_include_pad is False."""
+    """Average pooling over images (N, C, H, W) or (C, H, W). Padding counts as zeros, unless count_include_pad is
+    False."""
     return run(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -147,7 +149,8 @@ def avg_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, pad
            errors=lambda t: [(t.args(t(1, 2, 5, 5, 5), 7), RuntimeError, "input image (T: 5 H: 5 W: 5) smaller than")])
 def avg_pool3d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0,
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The means of windows of (N, C, D, H, W) or (C, D, H, W); padding counts as zeros unless it is not to count."""
+    """Average pooling over volumes (N, C, D, H, W) or (C, D, H, W). Padding counts as zeros, unless count_include_pad
+    is False."""
     return run(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 

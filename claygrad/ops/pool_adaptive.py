@@ -188,7 +188,7 @@ def line_mistakes(t) -> list:
 @composite(namespace=("torch", "nn.functional"), method=False, **native_form, samples=samples_of(1),
            errors=line_mistakes)
 def adaptive_avg_pool1d(input: Tensor, output_size: ints) -> Tensor:
-    """The means of `output_size` windows that share out the last axis of (N, C, L) or (C, L)."""
+    """Adaptive average pooling over sequences (N, C, L) or (C, L): the means of `output_size` windows."""
     n = one_size("adaptive_avg_pool1d", input, output_size)
     return means(2, input.unsqueeze(-2), (1, n)).squeeze(-2)
 
@@ -198,14 +198,15 @@ def adaptive_avg_pool1d(input: Tensor, output_size: ints) -> Tensor:
                              (t.args(t(1, 2, 5, 5), ()), RuntimeError, "adaptive_avg_pool2d: output_size must be 2"),
                              (t.args(t(1, 2, 5, 5), -1), RuntimeError, "adaptive_avg_pool2d: elements of output_size")])
 def adaptive_avg_pool2d(input: Tensor, output_size: tuple[int | None, ...] | int) -> Tensor:
-    """The means of `output_size` windows that share out (N, C, H, W) or (C, H, W); None keeps the size of an axis."""
+    """Adaptive average pooling over images (N, C, H, W) or (C, H, W): the mean of each window. None keeps the size of
+    an axis."""
     return means(2, input, output_size)
 
 
 @composite(**functional, **native_form, samples=samples_of(3),
            errors=lambda t: [(t.args(t(5, 5, 5), 2), RuntimeError, "adaptive_avg_pool3d(): Expected 4D or 5D tensor")])
 def adaptive_avg_pool3d(input: Tensor, output_size: tuple[int | None, ...] | int) -> Tensor:
-    """The means of `output_size` windows that share out (N, C, D, H, W) or (C, D, H, W)."""
+    """Adaptive average pooling over volumes (N, C, D, H, W) or (C, D, H, W): the means of `output_size` windows."""
     return means(3, input, output_size)
 
 

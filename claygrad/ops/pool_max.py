@@ -189,21 +189,22 @@ def line_mistakes(t) -> list:
 @composite(**functional, **native_form, samples=with_indices(samples_of(1)), errors=line_mistakes)
 def max_pool1d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    """The largest elements of windows of (N, C, L) or (C, L), and on request their indices."""
+    """Max pooling over sequences (N, C, L) or (C, L); with `return_indices` also the indices of the maxima."""
     return run_line(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @composite(**functional, **native_form, samples=with_indices(samples_of(2)), errors=mistakes)
 def max_pool2d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    """The largest elements of windows of (N, C, H, W) or (C, H, W), and on request their indices."""
+    """Max pooling over images (N, C, H, W) or (C, H, W); with `return_indices` also the indices of the maxima."""
     return run(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @composite(**functional, **native_form, samples=with_indices(samples_of(3)))
 def max_pool3d(input: Tensor, kernel_size: ints, stride: ints | None = None, padding: ints = 0, dilation: ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
-    """The largest elements of windows of (N, C, D, H, W) or (C, D, H, W), and on request their indices."""
+    """Max pooling over volumes (N, C, D, H, W) or (C, D, H, W); with `return_indices` also the indices of the maxima.
+    """
     return run(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 

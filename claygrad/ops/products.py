@@ -1,4 +1,4 @@
-"""Products with a form of their own: chains of matrices, bilinear forms, cross products, distances between rows."""
+"""Other products: chains of matrices, bilinear forms, cross products, distances between rows."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

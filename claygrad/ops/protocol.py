@@ -1,4 +1,4 @@
-"""A tensor among Python's objects: lists, membership, functions applied to elements, and questions about its memory."""
+"""Tensors as Python objects: lists, membership, functions applied to elements, and questions about memory."""
 from __future__ import annotations
 
 import weakref
@@ -218,31 +218,31 @@ def is_sparse_csr(input: Tensor) -> bool:
 # --- methods of the tensor as functions -------------------------------------------------------------------------
 @composite(method=False, samples=lambda t: [t.args(t(3))])
 def detach(input: Tensor) -> Tensor:
-    "A tensor on the same memory, cut from the graph."
+    "Returns a tensor that shares memory with the input and has no history: it does not require a gradient."
     return input.detach()
 
 
 @composite(method=False)
 def detach_(input: Tensor) -> Tensor:
-    "Cut a tensor from the graph in place."
+    "Removes a tensor from its graph, in place."
     return input.detach_()
 
 
 @composite(method=False)
 def zero_(input: Tensor) -> Tensor:
-    "Zeros everywhere, in place."
+    "Fills a tensor with zeros, in place."
     return input.zero_()
 
 
 @composite(method=False)
 def as_strided_(input: Tensor, size: ints, stride: ints, storage_offset: int | None = None) -> Tensor:
-    "Another shape and other strides on the same storage, in place."
+    "Sets the shape and strides of a tensor on its storage, in place."
     return input.as_strided_(size, stride, storage_offset)
 
 
 @composite(method=False, samples=lambda t: [t.args(t(3))])
 def get_device(input: Tensor) -> int:
-    "The number of the tensor's GPU, -1 on the CPU."
+    "The index of the tensor's GPU; -1 on the CPU."
     return input.get_device()
 
 

@@ -1,4 +1,4 @@
-"""Draws with parameters of their own: gamma, Dirichlet, Poisson and binomial, in PyTorch's streams."""
+"""Draws with a parameter for each element: gamma, Dirichlet, Poisson and binomial, in PyTorch's streams."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

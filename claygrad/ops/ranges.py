@@ -1,4 +1,4 @@
-"""Tensors of numbers in a row: ranges and grids, with the very roundings of PyTorch."""
+"""Ranges and grids: tensors of evenly spaced numbers, rounded as in PyTorch."""
 from __future__ import annotations
 
 import math

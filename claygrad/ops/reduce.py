@@ -28,7 +28,7 @@ ORDERED = "fiubV"          # NumPy's kinds of numbers that can be compared
                              (t.args(t(2, 3), (0, -2)), RuntimeError,
                               "dim 0 appears multiple times in the list of dims")])
 def sum(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The sum of the elements. Booleans and integers are summed as int64; the sum of nothing is 0."""
+    """The sum of the elements, of all or along the axes `dim`. Booleans and integers are summed as int64."""
     return total(xp, input, dim, keepdim)
 sum.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim))
 
@@ -80,7 +80,7 @@ def check_mean(input: Tensor, dtype: dtype | None) -> None:
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                               "mean(): could not infer output dtype. Input dtype must be")])
 def mean(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The mean of the elements: sum / count. The mean of nothing is NaN."""
+    """The mean of the elements, of all or along the axes `dim`. The mean of no elements is NaN."""
     return xp.divide(total(xp, input, dim, keepdim), count(input.shape, dim))
 # Divided last, as in torch: what is broadcast could not be written by whoever gets it.
 mean.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim) / count(input_shape, dim))
@@ -106,7 +106,7 @@ def nanmean(input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dt
            samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 4), 0), t.args(t(3, 4), -1, True), t.args(t()),
                               t.args(t(0, 3), 0)])
 def prod(xp, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The product of the elements. Booleans and integers are multiplied as int64; the product of nothing is 1."""
+    """The product of the elements, of all or along the axis `dim`. Booleans and integers are multiplied as int64."""
     return xp.prod(input, axis=dim, keepdims=keepdim)
 
 
@@ -146,7 +146,7 @@ def attained(g: Tensor, input: Tensor, out: Tensor, dim: tuple[int, ...] | None,
                              (t.args(t(2, 0), 1), IndexError,
                               "amax(): Expected reduction dim 1 to have non-zero size.")])
 def amax(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
-    """The largest element. NaN wins."""
+    """The largest element, of all or along the axes `dim`. NaN propagates. Equal maxima share the gradient."""
     need(input, ORDERED, "max_values_cpu")
     return xp.amax(input, axis=dim, keepdims=keepdim)
 amax.rule(input=attained)
@@ -160,7 +160,7 @@ amax.rule(input=attained)
                              (t.args(t(2, 0), 1), IndexError,
                               "amin(): Expected reduction dim 1 to have non-zero size.")])
 def amin(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
-    """The smallest element. NaN wins."""
+    """The smallest element, of all or along the axes `dim`. NaN propagates. Equal minima share the gradient."""
     need(input, ORDERED, "min_values_cpu")
     return xp.amin(input, axis=dim, keepdims=keepdim)
 amin.rule(input=attained)
@@ -207,14 +207,14 @@ def truth_samples(t):
 
 @reduction(kernel="all", no_dims="keep", out=ALL, promote="bool", meta=truth, samples=truth_samples)
 def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
-    """Whether all elements are true (not zero). Of uint8: 1 or 0 as uint8."""
+    """Whether all elements are True (not zero), of all or along the axes `dim`."""
     out = xp.all(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
 @reduction(kernel="any", no_dims="keep", out=ANY, promote="bool", meta=truth, samples=truth_samples)
 def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
-    """Whether any element is true (not zero). Of uint8: 1 or 0 as uint8."""
+    """Whether any element is True (not zero), of all or along the axes `dim`."""
     out = xp.any(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
@@ -223,7 +223,7 @@ def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4, dtype="bool"), 0), t.args(t(2, 3, 4), (0, 1)),
                               t.args(t())])
 def count_nonzero(xp, input: Tensor, dim: ints | None = None):
-    """How many elements are not zero."""
+    """The number of nonzero elements, of all or along the axes `dim`."""
     if dim is None:
         return xp.asarray(xp.count_nonzero(input != 0), dtype=xp.int64)
     return xp.sum(input != 0, axis=dim, dtype=xp.int64)
@@ -235,7 +235,8 @@ def count_nonzero(xp, input: Tensor, dim: ints | None = None):
            samples=lambda t: [t.args(t(3, 4), 0), t.args(t(3, 4), (0, 1)), t.args(t(2, 3, 4), -1, True),
                               t.args(t(), 0)])
 def logsumexp(xp, input: Tensor, dim: ints, keepdim: bool = False):
-    """The logarithm of a sum of exponentials, without overflow: out = log(sum(exp(input)))."""
+    """The logarithm of the sum of exponentials along the axes `dim`, computed without overflow: out =
+    log(sum(exp(input)))."""
     if 0 in input.shape:
         return xp.log(total(xp, xp.exp(input), dim, keepdim))
     top = xp.amax(input.real, axis=dim, keepdims=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "floor is not supported for complex inputs")])
 def floor(xp, input: Tensor):
-    "The largest whole number not above the element."
+    "The largest integer not above each element."
     refuse_complex(input, "floor is not supported for complex inputs")
     need(input, FLOATS + INTS, "floor_vml_cpu")
     return xp.floor(input) if input.dtype.kind in FLOATS else input.copy()
@@ -30,7 +30,7 @@ floor.rule(input=zero)
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "ceil is not supported for complex inputs")])
 def ceil(xp, input: Tensor):
-    "The smallest whole number not below the element."
+    "The smallest integer not below each element."
     refuse_complex(input, "ceil is not supported for complex inputs")
     need(input, FLOATS + INTS, "ceil_vml_cpu")
     return xp.ceil(input) if input.dtype.kind in FLOATS else input.copy()
@@ -41,7 +41,7 @@ ceil.rule(input=zero)
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "trunc is not supported for complex inputs")])
 def trunc(xp, input: Tensor):
-    "The whole part of the element, rounded towards zero."
+    "The integer part of each element: rounds towards zero."
     refuse_complex(input, "trunc is not supported for complex inputs")
     need(input, FLOATS + INTS, "trunc_vml_cpu")
     return xp.trunc(input) if input.dtype.kind in FLOATS else input.copy()
@@ -65,7 +65,7 @@ to_decimals.rule(input=zero)
            errors=lambda t: [(t.args(t(2, dtype="int64"), decimals=1), NotImplementedError,
                               "\"round_cpu\" not implemented for 'Long'")])
 def round(xp, input: Tensor, *, decimals: int = 0):
-    "The nearest multiple of 10 ** -decimals, halves to the even one."
+    "Rounds each element to a multiple of 10 ** -decimals. Ties are rounded to the even neighbour."
     need(input, FLOATS if decimals else FLOATS + INTS, "round_cpu" if decimals else "round_vml_cpu")
     if input.dtype.kind not in FLOATS:
         return input.copy()
@@ -75,7 +75,7 @@ round.rule(input=zero)
 
 @pointwise(out=FOUND, kernel="frac", samples=lambda t: [t.args(t(3, 4))])
 def frac(xp, input: Tensor):
-    "The part behind the point, with the sign of the element: out = input - trunc(input)."
+    "The fractional part of each element, with its sign: out = input - trunc(input)."
     need(input, FLOATS, "frac_cpu")
     return input - xp.trunc(input)
 frac.rule(input=lambda g: g)
@@ -88,7 +88,8 @@ LARGEST_BFLOAT16 = 3.3895313892515355e38     # NumPy's finfo does not know the t
            out="nan_to_num: dtype of out: {1.legacy} should be same as input: {0.legacy}", half="raw",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3), nan=1.0, posinf=2.0, neginf=3.0)])
 def nan_to_num(xp, input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
-    "Replaces nan by `nan` (0), inf by `posinf` (the largest number of the dtype) and -inf by `neginf` (the lowest)."
+    """Replaces NaN by `nan` (default 0), inf by `posinf` (default the largest number) and -inf by `neginf` (default the
+    lowest)."""
     if input.dtype.kind == "c":
         parts = [nan_to_num.forward(xp, part, nan, posinf, neginf) for part in (input.real, input.imag)]
         return parts[0] + parts[1] * xp.asarray(1j, dtype=input.dtype)
@@ -109,7 +110,7 @@ nan_to_num.rule(input=lambda g, input: g * input.isfinite())
            errors=lambda t: [(t.args(t(2, dtype="complex64")), NotImplementedError,
                               "Unlike NumPy, torch.sign is not intended")])
 def sign(xp, input: Tensor):
-    "-1, 0 or 1 as the element is below, at or above zero; nan counts as 0."
+    "The sign of each element: -1, 0 or 1. The sign of NaN is 0."
     refuse_complex(input,
                    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
     if input.dtype.kind == "b":
@@ -121,7 +122,7 @@ sign.rule(input=zero)
 @pointwise(out=FOUND, kernel="sgn",
            samples=lambda t: [t.args(t(3, 4)), t.args(t(3, dtype="complex128", nonzero=True))])
 def sgn(xp, input: Tensor):
-    "The direction: out = input / |input|, and 0 at 0; of real numbers, the sign."
+    "The sign of complex numbers: out = input / |input|, and 0 at 0. For real numbers it is `sign`."
     if input.dtype.kind != "c":
         return sign.forward(xp, input)
     size = xp.absolute(input)
@@ -142,7 +143,7 @@ sgn.rule(input=sgn_grad)
            node=lambda other: "CopysignBackward1" if is_number(other) else "CopysignBackward0",
            samples=lambda t: [t.args(t(3, 4, nonzero=True), t(4, nonzero=True)), t.args(t(3, nonzero=True), -1.0)])
 def copysign(xp, input: Tensor, other: Tensor | Number):
-    "The size of `input` with the sign of `other`."
+    "The magnitude of `input` with the sign of `other`."
     need(input, FLOATS, "copysign_cpu")
     return xp.copysign(input, other)
 copysign.rule(input=lambda g, input, out: g * (out / input).masked_fill(input == 0, 0), other=zero)
@@ -162,7 +163,7 @@ def check_heaviside(input, values) -> None:
            errors=lambda t: [(t.args(t(2), t(2, dtype="int64")), RuntimeError,
                               "heaviside is not yet implemented for tensors with different")])
 def heaviside(xp, input: Tensor, values: Tensor):
-    "The step: 0 below zero, 1 above it, `values` at it; it has no derivative, as in PyTorch."
+    "The Heaviside step function: 0 for negative elements, 1 for positive ones, `values` at 0. It has no derivative."
     return xp.where(input == 0, values, (input > 0).astype(input.dtype))
 heaviside.rule(input=missing, values=missing)
 
@@ -175,7 +176,7 @@ heaviside.rule(input=missing, values=missing)
            errors=lambda t: [(t.args(t(2, dtype="complex64"), t(2)), RuntimeError,
                               "maximum not implemented for complex tensors.")])
 def maximum(xp, input: Tensor, other: Tensor):
-    "The larger of two elements; nan wins."
+    "The elementwise maximum of two tensors. NaN propagates."
     refuse_complex(input, "maximum not implemented for complex tensors.", RuntimeError)
     return xp.maximum(other, input)         # in this order: of two equal zeros, NumPy takes the second
 maximum.rule(input=lambda g, input, other: halved(g, input, other).masked_fill(input < other, 0),
@@ -187,7 +188,7 @@ maximum.rule(input=lambda g, input, other: halved(g, input, other).masked_fill(i
            errors=lambda t: [(t.args(t(2, dtype="complex64"), t(2)), RuntimeError,
                               "minimum not implemented for complex tensors.")])
 def minimum(xp, input: Tensor, other: Tensor):
-    "The smaller of two elements; nan wins."
+    "The elementwise minimum of two tensors. NaN propagates."
     refuse_complex(input, "minimum not implemented for complex tensors.", RuntimeError)
     return xp.minimum(other, input)
 minimum.rule(input=lambda g, input, other: halved(g, input, other).masked_fill(input > other, 0),
@@ -203,7 +204,7 @@ def halved(g, input, other):
            errors=lambda t: [(t.args(t(2, dtype="complex64"), t(2)), RuntimeError,
                               "fmax not implemented for complex tensors.")])
 def fmax(xp, input: Tensor, other: Tensor):
-    "The larger of two elements; a number wins over nan."
+    "The elementwise maximum of two tensors. If one element is NaN, the other is the result."
     refuse_complex(input, "fmax not implemented for complex tensors.", RuntimeError)
     return xp.fmax(other, input)
 fmax.rule(input=lambda g, input, other: g.masked_fill(~((input >= other) | other.isnan()), 0),
@@ -215,7 +216,7 @@ fmax.rule(input=lambda g, input, other: g.masked_fill(~((input >= other) | other
            errors=lambda t: [(t.args(t(2, dtype="complex64"), t(2)), RuntimeError,
                               "fmin not implemented for complex tensors.")])
 def fmin(xp, input: Tensor, other: Tensor):
-    "The smaller of two elements; a number wins over nan."
+    "The elementwise minimum of two tensors. If one element is NaN, the other is the result."
     refuse_complex(input, "fmin not implemented for complex tensors.", RuntimeError)
     return xp.fmin(other, input)
 fmin.rule(input=lambda g, input, other: g.masked_fill(~((input <= other) | other.isnan()), 0),
@@ -251,7 +252,7 @@ def check_clamp(min, max) -> None:
                              (t.args(t(2, dtype="complex64"), 0, 1), NotImplementedError,
                               "clamp is not supported for complex types")])
 def clamp(xp, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
-    "The element moved into the range: out = min(max(input, min), max); so `max` wins where it is below `min`."
+    "Clamps each element to a range: out = min(max(input, min), max). Either bound may be None."
     refuse_complex(input, "clamp is not supported for complex types")
     if min is not None and max is not None:
         need(input, FLOATS + INTS, "clamp_cpu")
@@ -287,7 +288,7 @@ clamp.rule(input=lambda g, input, min, max: clamp_backward(g, input, min, max), 
            node=lambda min: "ClampMinBackward0" if is_number(min) else "ClampMinBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_min(xp, input: Tensor, min: Tensor | Number):
-    "The element, but not below `min`."
+    "Clamps each element from below: out = max(input, min)."
     if min.ndim:
         need(input, FLOATS + INTS + "b", "maximum_cpu")
     refuse_complex(input, "clamp is not supported for complex types")
@@ -300,7 +301,7 @@ clamp_min.rule(input=lambda g, input, min: clamp_backward(g, input, min, None),
            node=lambda max: "ClampMaxBackward0" if is_number(max) else "ClampMaxBackward1",
            samples=lambda t: [t.args(t(3, 4), 0.1), t.args(t(3, 4), t(4)), t.args(t(4, dtype="int64"), 0.5)])
 def clamp_max(xp, input: Tensor, max: Tensor | Number):
-    "The element, but not above `max`."
+    "Clamps each element from above: out = min(input, max)."
     if max.ndim:
         need(input, FLOATS + INTS + "b", "minimum_cpu")
     refuse_complex(input, "clamp is not supported for complex types")

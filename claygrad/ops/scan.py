@@ -1,4 +1,4 @@
-"""Running results along an axis: sums, products, extremes and differences."""
+"""Cumulative operations: sums, products, maxima and minima along an axis, and differences."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -61,7 +61,8 @@ def backwards(f, dim: int, *tensors: Tensor) -> Tensor:
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def cumsum(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
-    """The running sum: out[i] = input[0] + ... + input[i]. Booleans and integers are summed as int64."""
+    """The cumulative sum along an axis: out[i] = input[0] + ... + input[i]. Booleans and integers are summed as int64.
+    """
     return running(xp, xp.cumsum, input, dim, dtype)
 cumsum.rule(input=lambda g, dim: cumsum_from_end(g, dim))
 
@@ -85,7 +86,8 @@ cumsum_from_end.rule(input=lambda g, dim: g.cumsum(dim))
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def cumprod(xp, input: Tensor, dim: int, *, dtype: dtype | None = None):
-    """The running product: out[i] = input[0] * ... * input[i]. Booleans and integers are multiplied as int64."""
+    """The cumulative product along an axis: out[i] = input[0] * ... * input[i]. Booleans and integers are multiplied as
+    int64."""
     return running(xp, xp.cumprod, input, dim, dtype)
 
 
@@ -143,7 +145,7 @@ def added_logs(xp, x, y):
     errors=lambda t: [(t.args(t(2, dtype="int64"), 0), NotImplementedError,
                        "\"logcumsumexp_out_cpu\" not implemented for 'Long'")])
 def logcumsumexp(xp, input: Tensor, dim: int):
-    """The running sum in the log domain: out[i] = log(exp(input[0]) + ... + exp(input[i]))."""
+    """The cumulative logsumexp along an axis: out[i] = log(exp(input[0]) + ... + exp(input[i]))."""
     need(input, "fcV", "logcumsumexp_out_cpu")
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
@@ -203,14 +205,14 @@ recording = {"out": SCALAR, "returns": PAIR, "differentiable": (0,), "meta": run
 
 @op(kernel="running_max", check=lambda input, dim: check_record("cummax", input, dim), **recording)
 def cummax(xp, input: Tensor, dim: int):
-    """The running maximum, and the index of its last occurrence so far."""
+    """The cumulative maximum along an axis, and the index of its last occurrence so far."""
     return record(xp, "cummax", xp.maximum.accumulate, input, dim)
 cummax.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
 
 @op(kernel="running_min", check=lambda input, dim: check_record("cummin", input, dim), **recording)
 def cummin(xp, input: Tensor, dim: int):
-    """The running minimum, and the index of its last occurrence so far."""
+    """The cumulative minimum along an axis, and the index of its last occurrence so far."""
     return record(xp, "cummin", xp.minimum.accumulate, input, dim)
 cummin.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_shape, dim))
 
@@ -234,7 +236,7 @@ def _check_neighbour(input: Tensor, other: Tensor, axis: int) -> None:
                              (t.args(t(3), -1), RuntimeError, "order must be non-negative but got -1")])
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
          append: Tensor | None = None) -> Tensor:
-    """The n-th difference of neighbours: out[i] = input[i+1] - input[i]."""
+    """The difference of neighbouring elements along an axis, taken `n` times: out[i] = input[i+1] - input[i]."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -315,7 +317,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 
 @composite(method=False, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), t(5)), t.args(t(3, 4), dx=0.5, dim=0)])
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
-    """The running integral by the trapezoidal rule."""
+    """The cumulative integral by the trapezoidal rule."""
     check_spacing("cumulative_trapezoid", x, dx)
     strips = areas(y, x, dim, "cumulative_trapezoid")
     return scaled(strips, (1 if dx is None else dx) / 2).cumsum(dim) if x is None else halved(strips.cumsum(dim))

@@ -1,4 +1,4 @@
-"""Elements picked and placed one by one along an axis: gather, scatter and the like."""
+"""Gathering and scattering elements along an axis."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ def _check_index(name: str, index) -> None:
                        "Index tensor must have the same number of dimensions as"),
                       (t.args(t(3), 0, t(2)), RuntimeError, "gather(): Expected dtype int32/int64 for index")])
 def gather(xp, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
-    """Elements picked along `dim`: out[i][j] = input[index[i][j]][j] for dim 0.
+    """Gathers elements along `dim`: out[i][j] = input[index[i][j]][j] for dim 0.
 
     `sparse_grad` is accepted; gradients are always dense.
     """
@@ -109,7 +109,8 @@ def _scatter_name(src: object, value: object, reduce: str | None) -> str:
 def scatter(xp, input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *,
             value: Number | None = None,
             reduce: str | None = None):
-    """A copy in which elements along `dim` are replaced: out[index[i][j]][j] = src[i][j] for dim 0, or by one number.
+    """A copy of the input with elements replaced along `dim`: out[index[i][j]][j] = src[i][j] for dim 0. `src` may be a
+    number.
 
     Where indices repeat the last element wins. `reduce`: 'add' or 'multiply' instead of replacing (no gradient).
     """
@@ -178,7 +179,11 @@ scatter.rule(input=_scattered_input, index=constant, src=_scattered_src)
     errors=lambda t: [(t.args(t(3), 0, t.index((2,), 1).add(5), t(2)), RuntimeError,
                        "index 5 is out of bounds for dimension 0 with size 3")])
 def scatter_add(xp, input: Tensor, dim: int, index: Tensor, src: Tensor):
-    "As `scatter`, but added to what is there; indices may repeat."
+    """A copy of the input to which elements of `src` are added at indices along `dim`: out[index[i][j]][j] += src[i][j]
+    for dim 0.
+
+    Indices may repeat.
+    """
     dim = _check_scatter(input, dim, index, src)
     out = widened(xp, input)
     if index.size:
@@ -232,7 +237,8 @@ def _scatter_reduce_gradients(g, out, input, dim, index, src, reduce, include_se
                              (t.args(t(3), t(2, dtype="float32"), 0), RuntimeError,
                               "torch.take_along_dim(): dtype of indices should be Long but got Float")])
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    "As `gather`, with input and indices broadcast against each other; without `dim`, of the flattened tensor."
+    """Gathers elements along `dim`, with input and indices broadcast against each other; without `dim`, of the
+    flattened tensor."""
     if indices.dtype.name != "int64":
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy}")
     if dim is None:

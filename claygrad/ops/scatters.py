@@ -1,4 +1,4 @@
-"""A copy of a tensor in which what a view would see is replaced: `select_scatter` and the like, `fill_diagonal_`."""
+"""Copies with a part replaced: `select_scatter` and the like; and `fill_diagonal_`."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""New tensors with the elements of one tensor in another order: copies, flips, rolls, repetitions, diagonals."""
+"""Copies, flips, rolls, repetitions and diagonals: new tensors with the elements of one tensor."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     strides=lambda input, memory_format: tuple(strides_like(input.shape, input.stride(), memory_format)),
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t()), t.args(t(0, 3))])
 def clone(xp, input: Tensor, *, memory_format: memory_format | None = preserve_format):
-    """A copy in new memory, through which gradients flow; it keeps the layout unless a memory format is asked for.
+    """A copy of the tensor. Gradients flow through it to the input. It keeps the strides of the input unless a memory
+    format is given.
 
     >>> claygrad.ones(2, 3).t().clone().stride()
     (1, 3)
@@ -47,7 +48,7 @@ clone.rule(input=lambda g: g)
 @composite(native="contiguous",
            function=False, samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4).t()), t.args(t(2, 3, 1, 2))])
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
-    "The tensor itself if its elements lie in row-major order (or in the memory format), else a copy that does."
+    "The tensor itself if it is contiguous (in the given memory format), otherwise a contiguous copy."
     if memory_format is contiguous_format:
         return input if input.is_contiguous() else clone(input, memory_format=contiguous_format)
     check_format("contiguous", memory_format)
@@ -60,7 +61,7 @@ def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) 
 
 @composite(function=False, samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
 def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_format) -> bool:
-    "Whether the elements lie in memory in row-major order, or in that of a memory format."
+    "Whether the tensor is contiguous: without gaps and in row-major order, or in the order of the given memory format."
     check_format("is_contiguous", memory_format)
     return is_contiguous_in(input.shape, input.stride(), memory_format)
 
@@ -74,7 +75,7 @@ def is_contiguous(input: Tensor, *, memory_format: memory_format = contiguous_fo
                       (t.args(t(2, 3), (2,)), IndexError,
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def flip(xp, input: Tensor, dims: ints):
-    "The elements in reverse order along each of `dims`, as a copy."
+    "A copy with the elements in reverse order along each of `dims`."
     selected = axes(dims, input.ndim)
     out = empty_array_like(xp, input)
     out[...] = xp.flip(input, selected) if input.ndim else input
@@ -85,7 +86,7 @@ flip.rule(input=lambda g, dims: g.flip(dims))
 @composite(samples=lambda t: [t.args(t(3, 4))],
            errors=lambda t: [(t.args(t(3)), RuntimeError, "Input must be >= 2-d.")])
 def fliplr(input: Tensor) -> Tensor:
-    "Columns in reverse order."
+    "A copy with the columns (axis 1) in reverse order."
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, (1,))
@@ -94,7 +95,7 @@ def fliplr(input: Tensor) -> Tensor:
 @composite(samples=lambda t: [t.args(t(3, 4)), t.args(t(3))],
            errors=lambda t: [(t.args(t()), RuntimeError, "Input must be >= 1-d.")])
 def flipud(input: Tensor) -> Tensor:
-    "Rows in reverse order."
+    "A copy with the rows (axis 0) in reverse order."
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, (0,))
@@ -118,9 +119,9 @@ def _rolled(xp, input, shift: int, dim: int):
     errors=lambda t: [(t.args(t(3, 4), 1, (0, 1)), RuntimeError, "shifts and dimensions must align. shifts: 1, dims:2"),
                       (t.args(t(3, 4), ()), RuntimeError, "`shifts` required")])
 def roll(xp, input: Tensor, shifts: ints, dims: ints = ()):
-    """The elements moved by `shifts` along `dims`; what leaves at the end enters at the front.
+    """Moves the elements by `shifts` along `dims`; elements that leave at the end enter at the front.
 
-    Without `dims` the tensor is rolled as if it were one row.
+    Without `dims` the flattened tensor is rolled, and given its shape again.
     """
     shifts, dims = sizes(shifts), sizes(dims)
     if not shifts:
@@ -171,7 +172,7 @@ def _rotated_strides(input: Tensor, k: int, dims: ints) -> tuple[int, ...] | Non
                       (t.args(t(3, 4), 1, (0, 0)), RuntimeError,
                        "expected rotation dims to be different, but got dim0 = 0 and dim1 = 0")])
 def rot90(xp, input: Tensor, k: int = 1, dims: ints = (0, 1)):
-    "Turned `k` times by 90 degrees in the plane of two axes, from the first towards the second."
+    "Rotates the tensor `k` times by 90 degrees in the plane of two axes, from the first towards the second."
     dims = sizes(dims)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -207,7 +208,8 @@ def _repeated(shape: tuple[int, ...], repeats: ints) -> tuple[tuple[int, ...], t
     errors=lambda t: [(t.args(t(2, 3), 2), RuntimeError,
                        "Number of dimensions of repeat dims can not be smaller than number of dimen")])
 def repeat(xp, input: Tensor, repeats: ints):
-    "The tensor laid side by side `repeats[i]` times along axis i; missing axes are added in front."
+    """Repeats the tensor `repeats[i]` times along axis i. If there are more repeats than axes, new axes are added in
+    front."""
     xp.empty(_repeated(input.shape, repeats)[1], input.dtype)          # NumPy's tile does not look whether it fits
     return xp.array(xp.tile(input, sizes(repeats)), order="C", copy=None)
 
@@ -225,7 +227,7 @@ repeat.rule(input=_unrepeat)
 
 @composite(varargs="dims", samples=lambda t: [t.args(t(2, 3), (2,)), t.args(t(3), (2, 2)), t.args(t(2, 3), ())])
 def tile(input: Tensor, dims: ints) -> Tensor:
-    "As `repeat`, but missing numbers of repetitions count as 1."
+    "Repeats the tensor along its axes, as `repeat` does; missing numbers of repetitions count as 1."
     dims = sizes(dims)
     return repeat(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -254,7 +256,8 @@ interleaved.rule(repeats=constant)
                               "repeats must have the same size as input along dim")])
 def repeat_interleave(input: Tensor, repeats: object = None, dim: int | None = None, *,
                       output_size: int | None = None) -> Tensor:
-    """Every entry along `dim` (or of the flattened tensor) repeated on the spot, by one number or one per entry.
+    """Repeats each element along `dim` (without `dim`: of the flattened tensor), by one number or by a number for each
+    element.
 
     With the numbers alone, the positions: `repeat_interleave(tensor([1, 0, 2]))` is `tensor([0, 2, 2])`.
     """
@@ -329,7 +332,7 @@ diag_embed.rule(input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim
 @op(kernel="diagonal_copy",
     method=False, function=False, half="raw", node="DiagonalBackward0_copy", samples=lambda t: [t.args(t(3, 4), 1)])
 def diagonal_copy(xp, input: Tensor, offset: int):
-    "A diagonal of a matrix, as a copy."
+    "A copy of a diagonal of a matrix."
     return xp.diagonal(input, offset).copy()
 diagonal_copy.rule(input=lambda g, input_shape, offset: diagonal_backward(g, tuple(input_shape), offset, 0, 1))
 
@@ -347,7 +350,7 @@ def _check_diagonal(out: Tensor, result: Tensor) -> None:
            samples=lambda t: [t.args(t(3)), t.args(t(3), -1), t.args(t(3, 4)), t.args(t(3, 4), 1)],
            errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError, "diag(): Supports 1D or 2D tensors. Got 3D")])
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    "The diagonal of a matrix, or a matrix with a vector on its diagonal."
+    "A copy of a diagonal of a matrix; for a vector, a matrix with the vector on that diagonal."
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim == 2:

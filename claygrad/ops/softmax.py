@@ -114,7 +114,7 @@ def softmax_samples(t):
                              (t.args(t(2, 3), 2), IndexError,
                               "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    """Positive numbers that sum to 1 along an axis: out = exp(input) / sum(exp(input))."""
+    """Softmax along an axis: out = exp(input) / sum(exp(input)). The results are positive and sum to 1."""
     return normalise(input if dtype is None else input.to(dtype), dim)
 
 
@@ -122,7 +122,8 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
            errors=lambda t: [(t.args(t(3, dtype="int64"), 0), NotImplementedError,
                               "\"log_softmax_lastdim_kernel_impl\" not implemented for 'Long'")])
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    """The logarithm of softmax, without its rounding to 0: out = input - log(sum(exp(input)))."""
+    """The logarithm of softmax along an axis: out = input - log(sum(exp(input))). More accurate than
+    log(softmax(input))."""
     return log_normalise(input if dtype is None else input.to(dtype), dim)
 
 
@@ -136,7 +137,7 @@ def implied(name: str, ndim: int) -> int:
 @composite(name="softmax", namespace="nn.functional", method=False, samples=softmax_samples)
 def functional_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
                        dtype: dtype | None = None) -> Tensor:
-    """Positive numbers that sum to 1 along an axis: out = exp(input) / sum(exp(input))."""
+    """Softmax along an axis: out = exp(input) / sum(exp(input)). The results are positive and sum to 1."""
     if dim is None:
         dim = implied("softmax", input.ndim)
     return normalise(input if dtype is None else input.to(dtype), dim)
@@ -145,7 +146,8 @@ def functional_softmax(input: Tensor, dim: int | None = None, _stacklevel: int =
 @composite(name="log_softmax", namespace="nn.functional", method=False, samples=softmax_samples)
 def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
                            dtype: dtype | None = None) -> Tensor:
-    """The logarithm of softmax, without its rounding to 0: out = input - log(sum(exp(input)))."""
+    """The logarithm of softmax along an axis: out = input - log(sum(exp(input))). More accurate than
+    log(softmax(input))."""
     if dim is None:
         dim = implied("log_softmax", input.ndim)
     return log_normalise(input if dtype is None else input.to(dtype), dim)

@@ -1,4 +1,4 @@
-"""Order: sorting, the largest k, distinct values, searching and counting."""
+"""Sorting and searching: sort, topk, distinct values, search and counts."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ def sorted_shape(input: Tensor, dim: int) -> list[tuple]:
     errors=lambda t: [(t.args(t(2, 3), 2), IndexError,
                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def sort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None):
-    """The elements of an axis in order, and where they came from. Always stable."""
+    """Sorts along an axis; returns the sorted values and their indices. The sort is stable, and NaN comes last."""
     if input.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     axis = axis_of(dim, input.ndim)
@@ -71,7 +71,7 @@ sort.rule(input=lambda g, outs, input_shape, dim: selected(g, outs[1], input_sha
     kernel="argsort", out=False, meta=lambda input: (input.shape, int64),
     samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True), t.args(t(5), stable=True), t.args(t())])
 def argsort(xp, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
-    """The indices that sort an axis. Always stable."""
+    """The indices that sort an axis. The sort is stable."""
     if input.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     axis = axis_of(dim, input.ndim)
@@ -104,7 +104,8 @@ def topk_shape(input: Tensor, k: int, dim: int) -> list[tuple]:
                        t.args(far(t, 17), 1), t.args(t(), 1)],
     errors=lambda t: [(t.args(t(3), 4), RuntimeError, "selected index k out of range")])
 def topk(xp, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
-    """The k largest (or smallest) elements of an axis in order, and where they came from. NaN counts as the largest.
+    """The k largest (with largest=False, smallest) elements along an axis, sorted, and their indices. NaN counts as the
+    largest.
 
     Differs from PyTorch: of equal elements the earlier one comes first (PyTorch leaves it open).
     """
@@ -216,7 +217,11 @@ def asked(found: tuple, return_inverse: bool, return_counts: bool):
                               t.args(t(3, 2, dtype="bool"), dim=0, return_counts=True)])
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Tensor | tuple[Tensor, ...]:
-    """The distinct elements (with `dim`: slices) in order; on request where each went and how often each occurs."""
+    """The distinct elements, sorted; with `dim`, the distinct slices along that axis.
+
+    With `return_inverse` also the index of each input element in the result, with `return_counts` also how often each
+    element occurs.
+    """
     flags = sorted, return_inverse, return_counts
     return asked(unique2(input, *flags) if dim is None else unique_dim(input, dim, *flags), return_inverse,
                  return_counts)
@@ -226,7 +231,8 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
                               t.args(t(4, 1, dtype="bool"), dim=0)])
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Tensor | tuple[Tensor, ...]:
-    """The elements (or slices) that differ from their predecessor."""
+    """The elements that differ from their predecessor: each run of equal elements becomes one. With `dim`: slices along
+    that axis."""
     return asked(unique_neighbours(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
@@ -299,7 +305,8 @@ def search_meta(input: Tensor | Number, out_int32: bool) -> tuple:
                        "torch.searchsorted(): side can only be 'left' or 'right' but got foo")])
 def searchsorted(xp, sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None):
-    """Where to insert each value so that the sorted sequence stays sorted: before equal elements, or after (right)."""
+    """The indices at which values must be inserted to keep a sequence sorted: before equal elements or, with `right`,
+    after."""
     rows, values = sorted_sequence, xp.asarray(input)
     need_order(xp, rows, values)
     if sorter is not None:
@@ -323,7 +330,7 @@ def check_boundaries(input: Tensor | Number, boundaries: Tensor) -> None:
     samples=lambda t: [t.args(t(3, 4), t(5).sort()[0]), t.args(0.5, t(5).sort()[0], right=True)],
     errors=lambda t: [(t.args(t(3), t(1, 3)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
 def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
-    """The number of the bucket each value falls into, between sorted boundaries."""
+    """The index of the bucket, between sorted boundaries, that each value belongs to."""
     values = xp.asarray(input)
     need_order(xp, boundaries, values)
     found = search(xp, boundaries, values.reshape(-1), right).reshape(values.shape)
@@ -338,7 +345,7 @@ def bucketize(xp, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool
                        "bincount only supports 1-d non-negative integral inputs."),
                       (t.args(t(2)), NotImplementedError, "\"bincount_cpu\" not implemented for 'Float'")])
 def bincount(xp, input: Tensor, weights: Tensor | None = None, minlength: int = 0):
-    """How often each integer occurs, or the sum of its weights: out[n] = sum(weights[input == n])."""
+    """Counts how often each non-negative integer occurs, or adds up its weights: out[n] = sum(weights[input == n])."""
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     need(input, "iu", "bincount_cpu")
@@ -365,7 +372,8 @@ bincount.rule(input=missing, weights=missing)
     errors=lambda t: [(t.args(t(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"),
                       (t.args(t(3), 2, 3, 1), RuntimeError, "torch.histc: max must be larger than min")])
 def histc(xp, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0):
-    """How many elements fall into each of `bins` equal intervals from min to max (both 0: the range of the data)."""
+    """A histogram: the number of elements in each of `bins` equal intervals from `min` to `max` (both 0: the range of
+    the data)."""
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min > max:

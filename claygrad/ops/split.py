@@ -1,4 +1,4 @@
-"""A tensor cut into several views along an axis."""
+"""Splitting: a tensor as several views along an axis."""
 from __future__ import annotations
 
 from itertools import pairwise
@@ -64,7 +64,7 @@ split_evenly.rule(input=lambda gs, input_shape, split_size, dim:
                            (t.args(t(4), [-1, 5]), RuntimeError,
                             "split_with_sizes expects split_sizes have only non-negative entries")])
 def split_with_sizes(input: Tensor, split_sizes: ints, dim: int = 0):
-    "Pieces of the given lengths along `dim`."
+    "Splits a tensor into views of the given sizes along `dim`."
     if isinstance(split_sizes, int):
         raise TypeError("split_with_sizes(): argument 'split_sizes' (position 1) must be tuple of ints, not int")
     if input.ndim == 0:
@@ -108,13 +108,13 @@ def _split(tensor: Tensor, size: object, dim: int) -> tuple[Tensor, ...]:
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
                              (t.args(t(4), -1), RuntimeError, "split expects split_size be non-negative")])
 def split(tensor: Tensor, split_size_or_sections: object, dim: int = 0) -> tuple[Tensor, ...]:
-    "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
+    "Splits a tensor into views along `dim`: of one size (the last may be smaller), or of a list of sizes."
     return _split(tensor, split_size_or_sections, dim)
 
 
 @composite(native="split_method", name="split", function=False, samples=lambda t: [t.args(t(5, 3), 2)])
 def split_method(input: Tensor, split_size: object, dim: int = 0) -> tuple[Tensor, ...]:
-    "Pieces of one length (the last may be shorter) or of a list of lengths, along `dim`."
+    "Splits a tensor into views along `dim`: of one size (the last may be smaller), or of a list of sizes."
     return _split(input, split_size, dim)
 
 
@@ -122,7 +122,7 @@ def split_method(input: Tensor, split_size: object, dim: int = 0) -> tuple[Tenso
            errors=lambda t: [(t.args(t(4), 0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0"),
                              (t.args(t(), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor")])
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    "At most `chunks` pieces along `dim`, all but the last of one length."
+    "Splits a tensor into at most `chunks` views along `dim`, all of the same size but the last, which may be smaller."
     if input.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -211,7 +211,7 @@ def _split_fixed(name: str, input: Tensor, given: object, dim: int, min_ndim: in
                               "torch.hsplit requires a tensor with at least 1 dimension")])
 def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
            sections: object = None) -> tuple[Tensor, ...]:
-    "Pieces side by side: along the second axis, or the only one."
+    "Splits a tensor horizontally: along the second axis, a vector along the first."
     return _split_fixed("hsplit", input, _first_given(indices_or_sections, indices, sections),
                         min(max(input.ndim - 1, 0), 1), 1)
 
@@ -221,7 +221,7 @@ def hsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
                               "torch.vsplit requires a tensor with at least 2 dimension")])
 def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
            sections: object = None) -> tuple[Tensor, ...]:
-    "Pieces on top of each other: along the first axis."
+    "Splits a tensor vertically: along the first axis."
     return _split_fixed("vsplit", input, _first_given(indices_or_sections, indices, sections), 0, 2)
 
 
@@ -230,14 +230,14 @@ def vsplit(input: Tensor, indices_or_sections: object = None, *, indices: object
                               "torch.dsplit requires a tensor with at least 3 dimension")])
 def dsplit(input: Tensor, indices_or_sections: object = None, *, indices: object = None,
            sections: object = None) -> tuple[Tensor, ...]:
-    "Pieces behind each other: along the third axis."
+    "Splits a tensor along the third axis."
     return _split_fixed("dsplit", input, _first_given(indices_or_sections, indices, sections), 2, 3)
 
 
 @view_op(multi=True, geometry="unbind", samples=lambda t: [t.args(t(3, 2)), t.args(t(3, 2), 1), t.args(t(3))],
          errors=lambda t: [(t.args(t()), IndexError, "Dimension specified as 0 but tensor has no dimensions")])
 def unbind(input: Tensor, dim: int = 0):
-    "All entries along `dim`, each without that axis."
+    "Splits a tensor into views without the axis `dim`: `x[0], x[1], ...` for dim 0."
     dim = axis(dim, input.ndim, scalar=False)
     shape, strides, offset = tuple(input.shape), input.stride(), input.storage_offset()
     rest, steps, step = shape[:dim] + shape[dim + 1:], strides[:dim] + strides[dim + 1:], strides[dim]

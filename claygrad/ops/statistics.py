@@ -102,7 +102,7 @@ def _quantile_errors(t):
 @composite(out=True, check_out=_check_same, samples=_quantile_samples, errors=_quantile_errors)
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear") -> Tensor:
-    """The values below which a share q of the elements lies; several q come as a new first axis. NaN wins.
+    """The quantiles q (from 0 to 1) of all elements or along `dim`. Several q give a new first axis. NaN propagates.
 
     `interpolation` between neighbours: "linear", "lower", "higher", "midpoint" or "nearest".
 

@@ -1,4 +1,4 @@
-"""What tensors say of the memory they lie on, as a row of elements: an older face of `x.untyped_storage()`."""
+"""The storage of a tensor as typed elements: the deprecated `x.storage()`; prefer `x.untyped_storage()`."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

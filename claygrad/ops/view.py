@@ -1,4 +1,4 @@
-"""Other shapes of the same memory: reshaping, reordering, stretching."""
+"""Views with another shape: reshaping, permuting, expanding."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -83,7 +83,7 @@ def _reinterpreted(input: Tensor, dtype: dtype) -> tuple:
                             "view size is not compatible with input tensor's size"),
                            (t.args(t(2), "a"), TypeError, "view() received an invalid combination of arguments")])
 def view(input: Tensor, size: object = None, dtype: dtype | None = None):
-    """The same elements in another shape, without copying; one -1 is worked out.
+    """A view with another shape. One size may be -1 and is then computed from the others.
 
     Given a dtype instead: the same bytes read as that dtype; the last axis grows or shrinks with the size of an
     element, and no gradient flows.
@@ -138,7 +138,7 @@ unsafe_view.rule(input=lambda g, input_shape: g.reshape(input_shape))
                               t.args(t(), (1,))],
            errors=lambda t: [(t.args(t(3), (2,)), RuntimeError, "shape '[2]' is invalid for input of size 3")])
 def reshape(input: Tensor, shape: ints) -> Tensor:
-    """The same elements in another shape: a view where the strides allow it, else a copy.
+    """The same elements with another shape: a view if possible, otherwise a copy. One size may be -1.
 
     >>> claygrad.arange(6).view(2, 3).t().reshape(6)
     tensor([0, 3, 1, 4, 2, 5])
@@ -163,7 +163,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
                            (t.args(t(2, 3), (0, 2)), IndexError,
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def permute(input: Tensor, dims: ints):
-    "The axes in another order: axis i of the result is axis `dims[i]` of the input."
+    "A view with permuted axes: axis i of the result is axis `dims[i]` of the input."
     dims = sizes(dims)
     if len(dims) != input.ndim:
         raise RuntimeError("permute(): number of dimensions in the tensor input does not match the length "
@@ -190,7 +190,7 @@ permute.rule(input=_unpermute)
          errors=lambda t: [(t.args(t(2, 3), 0, 2), IndexError,
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def transpose(input: Tensor, dim0: int, dim1: int):
-    "Two axes exchanged."
+    "A view with two axes exchanged."
     ndim = input.ndim
     return _reordered(input, _swapped(ndim, axis(dim0, ndim), axis(dim1, ndim)))
 transpose.rule(input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
@@ -212,7 +212,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
          errors=lambda t: [(t.args(t(2, 3, 4)), RuntimeError,
                             "t() expects a tensor with <= 2 dimensions, but self is 3D")])
 def t(input: Tensor):
-    "The transpose of a matrix; vectors and scalars stay as they are."
+    "A view of the transpose of a matrix; 0-dim and 1-dim tensors are returned as they are."
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return _reordered(input, tuple(range(input.ndim))[::-1])
@@ -221,7 +221,7 @@ t.rule(input=lambda g: g.t())
 
 @composite(property=True, samples=lambda t: [t.args(t(2, 3))])
 def T(input: Tensor) -> Tensor:
-    "All axes in reverse order: the transpose of a matrix."
+    "A view with all axes in reverse order: the transpose of a matrix."
     if input.ndim == 0:
         warn("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     elif input.ndim != 2:
@@ -244,7 +244,7 @@ def _last_two(input: Tensor, name: str, scalar: str) -> Tensor:
            errors=lambda t: [(t.args(t(3)), RuntimeError,
                               "tensor.mT is only supported on matrices or batches of matrices.")])
 def mT(input: Tensor) -> Tensor:
-    "The last two axes exchanged: the transpose of each matrix of a batch."
+    "A view with the last two axes exchanged: the transpose of each matrix of a batch."
     return _last_two(input, "mT",
                      "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
 
@@ -284,9 +284,9 @@ def adjoint(input: Tensor) -> Tensor:
          errors=lambda t: [(t.args(t(2), 3), RuntimeError,
                             "The expanded size of the tensor (3) must match the existing size (2)")])
 def expand(input: Tensor, size: ints, *, implicit: bool = False):
-    """The tensor expanded to a larger shape by repeating axes of one element; no memory is copied (stride 0).
+    """A view expanded to a larger shape by repeating axes of size 1. No memory is copied; -1 keeps the size of an axis.
 
-    `implicit` marks a stretch that broadcasting made; it changes nothing.
+    `implicit` changes nothing.
     """
     shape, strides = geometry.expanded(input.shape, input.stride(), sizes(size), tensor_type(input.dtype))
     return shape, strides, input.storage_offset()
@@ -313,7 +313,7 @@ def broadcast_to(input: Tensor, size: ints) -> Tensor:
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
                            (t.args(t(2, 1), (1, 1)), RuntimeError, "dim 1 appears multiple times in the list of dims")])
 def squeeze(input: Tensor, dim: ints | None = None):
-    "Without its axes of one element: all of them, or those among `dim`."
+    "A view without axes of size 1: all of them, or those named by `dim`."
     selected = range(input.ndim) if dim is None else axes(dim, input.ndim)
     order = tuple(i for i in range(input.ndim) if i not in selected or input.shape[i] != 1)
     return _reordered(input, order)
@@ -325,7 +325,7 @@ squeeze.rule(input=lambda g, input_shape: g.reshape(input_shape))
          errors=lambda t: [(t.args(t(2), 2), IndexError,
                             "Dimension out of range (expected to be in range of [-2, 1], but got 2)")])
 def unsqueeze(input: Tensor, dim: int):
-    "With a new axis of one element at `dim`."
+    "A view with a new axis of size 1 at position `dim`."
     shape, strides = tuple(input.shape), input.stride()
     dim = axis(dim, len(shape) + 1)
     step = shape[dim] * strides[dim] if dim < len(shape) else 1
@@ -339,7 +339,7 @@ unsqueeze.rule(input=lambda g, dim: g.squeeze(dim))
            errors=lambda t: [(t.args(t(2, 3), 1, 0), RuntimeError,
                               "flatten() has invalid args: start_dim cannot come after end_dim")])
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    "Axes `start_dim` to `end_dim` laid out as one."
+    "Merges the axes from `start_dim` to `end_dim` into one; a view if possible."
     if start_dim == 0 and end_dim == -1 and input.ndim > 1:
         return reshape(input, (-1,))
     start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
@@ -358,7 +358,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
                               "unflatten: Provided sizes [2, 4] don't multiply up"),
                              (t.args(t(2, 6), 1, ()), RuntimeError, "unflatten: sizes must be non-empty")])
 def unflatten(input: Tensor, dim: int, sizes: ints) -> Tensor:
-    "Axis `dim` folded into several; one -1 is worked out."
+    "A view with axis `dim` split into several axes of the given sizes, one of which may be -1."
     if isinstance(sizes, int):
         raise TypeError("unflatten(): argument 'sizes' (position 2) must be tuple of ints, not int")
     if input.ndim == 0:
@@ -381,7 +381,7 @@ def unflatten(input: Tensor, dim: int, sizes: ints) -> Tensor:
 
 @composite(samples=lambda t: [t.args(t(2, 3)), t.args(t(2, 3).t()), t.args(t())])
 def ravel(input: Tensor) -> Tensor:
-    "All elements in one row; a view where the tensor is contiguous."
+    "All elements as a 1-dim tensor; a view if the tensor is contiguous."
     return view(input.contiguous(), (-1,))
 
 
@@ -394,7 +394,7 @@ alias.rule(input=lambda g: g)
 
 @composite(method=False, samples=lambda t: [t.args(t(2, 3))])
 def detach(input: Tensor) -> Tensor:
-    "A tensor on the same memory, cut from the graph."
+    "A tensor that shares this one's memory and has no history."
     return input.detach()
 
 
@@ -403,7 +403,7 @@ def detach(input: Tensor) -> Tensor:
            errors=lambda t: [(t.args(t(2, 3), (0, 0), (0, 1)), RuntimeError,
                               "movedim: repeated dim in `source` ([0, 0])")])
 def movedim(input: Tensor, source: ints, destination: ints) -> Tensor:
-    "Axes `source` moved to positions `destination`; the others keep their order."
+    "A view with the axes `source` moved to the positions `destination`; the others keep their order."
     if isinstance(source, int) != isinstance(destination, int):
         got = ", ".join(type(dims).__name__ for dims in (source, destination))
         raise TypeError(f"movedim() received an invalid combination of arguments - got ({got}), but expected one of:\n"
@@ -434,7 +434,7 @@ def check_tensors(tensors: Iterable, argument: int = 0) -> None:
            errors=lambda t: [(t.args(t(2), t(3)), RuntimeError,
                               "The size of tensor a (2) must match the size of tensor b (3)")])
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    "All tensors broadcast to their common shape."
+    "Views of the tensors, all broadcast to their common shape."
     check_tensors(tensors)
     shape = geometry.broadcast(*(tensor.shape for tensor in tensors))
     return tuple(tensor if tuple(tensor.shape) == shape else expand(tensor, shape) for tensor in tensors)
@@ -467,19 +467,19 @@ def _to_3d(tensor: Tensor) -> Tensor:
 
 @composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
 def atleast_1d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    "Scalars as tensors of one axis, all others unchanged."
+    "Views with at least one axis."
     return _each("atleast_1d", lambda tensor: tensor.reshape(1) if tensor.ndim == 0 else tensor, tensors)
 
 
 @composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
 def atleast_2d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    "Scalars and vectors as matrices of one row, all others unchanged."
+    "Views with at least two axes: scalars and vectors become matrices of one row."
     return _each("atleast_2d", _to_2d, tensors)
 
 
 @composite(method=False, samples=lambda t: [t.args(t()), t.args(t(3)), t.args(t(), t(2, 3))])
 def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    "Tensors of at least three axes; a vector becomes (1, n, 1), a matrix (n, m, 1)."
+    "Views with at least three axes: a vector becomes (1, n, 1), a matrix (n, m, 1)."
     return _each("atleast_3d", _to_3d, tensors)
 
 

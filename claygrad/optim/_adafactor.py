@@ -16,7 +16,7 @@ __all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(StepOptimizer):
-    """param -= a * u, u = grad / sqrt(v) clipped to a root mean square of d.
+    """Adafactor: param -= a * u, u = grad / sqrt(v), clipped to a root mean square of d.
 
     a is the size of the parameter times the rate; v is kept as one number per row and one per column.
     """

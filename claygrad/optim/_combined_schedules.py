@@ -52,7 +52,7 @@ class _OfOthers(LRScheduler):
 
 
 class SequentialLR(_OfOthers):
-    """One schedule after the other; a milestone is the first epoch of the next."""
+    """Runs several schedules one after the other. Each milestone is the first epoch of the next one."""
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
                  last_epoch: int = -1) -> None:
@@ -98,7 +98,7 @@ class SequentialLR(_OfOthers):
 
 
 class ChainedScheduler(_OfOthers):
-    """Several schedules at once: each works on the rates that the one before it set."""
+    """Runs several schedules at once: each changes the rates that the one before it has set."""
 
     def __init__(self, schedulers: list[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
@@ -118,7 +118,7 @@ class ChainedScheduler(_OfOthers):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times factor when a metric did not become better for more than `patience` epochs."""
+    """Multiplies the rate by factor when a metric has not improved for more than `patience` epochs."""
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
@@ -204,9 +204,9 @@ class ReduceLROnPlateau(LRScheduler):
                                    "the length "
                                    "of the `optimizer` param groups.")
             self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, least in zip(groups, self.min_lrs, strict=True):
+        for group, smallest in zip(groups, self.min_lrs, strict=True):
             old = float(group["lr"])
-            new = max(old * self.factor, least)
+            new = max(old * self.factor, smallest)
             if old - new > self.eps:
                 set_value(group, "lr", new)
 

@@ -19,12 +19,12 @@ class _Cyclic(LRScheduler):
 
     use_beta1: bool
 
-    def _start_momentum(self, optimizer: Optimizer, base: Any, most: Any, last_epoch: int) -> tuple[list[Any],
-                                                                                                    list[Any]]:
+    def _start_momentum(self, optimizer: Optimizer, base: Any, highest: Any,
+                        last_epoch: int) -> tuple[list[Any], list[Any]]:
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
-        lowest, highest = per_group("base_momentum", optimizer, base), per_group("max_momentum", optimizer, most)
+        lowest, highest = per_group("base_momentum", optimizer, base), per_group("max_momentum", optimizer, highest)
         if last_epoch == -1:
             for high, low, group in zip(highest, lowest, optimizer.param_groups, strict=True):
                 self._set_momentum(group, high)
@@ -40,7 +40,7 @@ class _Cyclic(LRScheduler):
 
 
 class CyclicLR(_Cyclic):
-    """Up from base_lr to max_lr in step_size_up steps and down in step_size_down, again and again."""
+    """Raises the rate from base_lr to max_lr in step_size_up steps and lowers it in step_size_down steps, in cycles."""
 
     def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
                  step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
@@ -89,12 +89,12 @@ class CyclicLR(_Cyclic):
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         at = cycle if self.scale_mode == "cycle" else self.last_epoch
-        rates = [base + (most - base) * height * self.scale_fn(at)
-                 for base, most in zip(self.base_lrs, self.max_lrs, strict=True)]
+        rates = [base + (highest - base) * height * self.scale_fn(at)
+                 for base, highest in zip(self.base_lrs, self.max_lrs, strict=True)]
         if self.cycle_momentum:
-            for base, most, group in zip(self.base_momentums, self.max_momentums, self.optimizer.param_groups,
-                                         strict=True):
-                self._set_momentum(group, most - (most - base) * height * self.scale_fn(at))
+            for base, highest, group in zip(self.base_momentums, self.max_momentums, self.optimizer.param_groups,
+                                            strict=True):
+                self._set_momentum(group, highest - (highest - base) * height * self.scale_fn(at))
         return rates
 
     def state_dict(self) -> dict[str, Any]:
@@ -123,7 +123,10 @@ def _halved(cycle: float) -> float:
 
 
 class OneCycleLR(_Cyclic):
-    """Up to max_lr and down to next to nothing, once, in total_steps steps. three_phase: first down as it went up."""
+    """One cycle of total_steps steps: the rate rises to max_lr and then falls far below its initial value.
+
+    With three_phase it first returns to the initial rate, and then falls further.
+    """
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
                  steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
@@ -152,9 +155,9 @@ class OneCycleLR(_Cyclic):
         self._anneal_func_type = anneal_strategy
         highest = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
-            for most, group in zip(highest, optimizer.param_groups, strict=True):
-                group["initial_lr"] = most / div_factor
-                group["max_lr"] = most
+            for high, group in zip(highest, optimizer.param_groups, strict=True):
+                group["initial_lr"] = high / div_factor
+                group["max_lr"] = high
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:

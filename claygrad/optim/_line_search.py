@@ -36,7 +36,7 @@ class _Point:
 
 def strong_wolfe(evaluate: Callable[[Any], tuple[float, Tensor]], t: Any, direction: Tensor, loss: float, grad: Tensor,
                  slope: Any, c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
-                 most: int = 25) -> tuple[float, Tensor, Any, int]:
+                 max_evaluations: int = 25) -> tuple[float, Tensor, Any, int]:
     """Loss, gradient and distance of a point that falls enough and is flat enough, and how often it was evaluated."""
 
     def look(t: Any) -> _Point:
@@ -52,7 +52,7 @@ def strong_wolfe(evaluate: Callable[[Any], tuple[float, Tensor]], t: Any, direct
     tried = 0
     bracket: list[_Point] | None = None
     done = False
-    while tried < most:                                # look ever further, until a minimum is enclosed
+    while tried < max_evaluations:                     # look ever further, until a minimum is enclosed
         if new.loss > loss + c1 * new.t * slope or (tried > 1 and new.loss >= last.loss):
             bracket = [last, new]
             break
@@ -71,7 +71,7 @@ def strong_wolfe(evaluate: Callable[[Any], tuple[float, Tensor]], t: Any, direct
 
     low = 0 if bracket[0].loss <= bracket[-1].loss else 1
     stalled = False
-    while not done and tried < most:                   # close in
+    while not done and tried < max_evaluations:        # close in
         a, b = bracket
         if abs(b.t - a.t) * length < tolerance_change:
             break

@@ -15,7 +15,8 @@ __all__ = ["Muon"]
 
 
 class Muon(StepOptimizer):
-    """param -= rate * O, O the orthogonal matrix next to the momentum, by Newton-Schulz steps; for matrices."""
+    """Muon, for matrices: param -= rate * O, O being the orthogonal matrix nearest to the momentum, found by
+    Newton-Schulz iteration."""
 
     def __init__(self, params: Params, lr: float | Tensor = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
                  nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),

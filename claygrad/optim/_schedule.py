@@ -23,7 +23,7 @@ _ORDER = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-
 
 
 class LRScheduler:
-    """Sets the learning rates of an optimizer's groups, anew at every `step`.
+    """The base of learning-rate schedules: sets the rates of the optimizer's groups at every `step`.
 
     A subclass overrides `get_lr`, which reads `self.last_epoch`, `self.base_lrs` and the groups as they are.
     """

@@ -48,7 +48,7 @@ class _ByFunction(LRScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """The first rate times lr_lambda(epoch)."""
+    """Sets the rate to the initial rate times lr_lambda(epoch)."""
 
     def get_lr(self) -> list[Any]:
         self._asked()
@@ -56,7 +56,7 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The last rate times lr_lambda(epoch)."""
+    """Multiplies the rate by lr_lambda(epoch) in every epoch."""
 
     def _check_functions(self) -> None:
         for f in self.lr_lambdas:
@@ -72,7 +72,7 @@ class MultiplicativeLR(_ByFunction):
 
 
 class StepLR(LRScheduler):
-    """Times gamma every step_size epochs."""
+    """Multiplies the rate by gamma every step_size epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -90,7 +90,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times gamma at each of the milestones."""
+    """Multiplies the rate by gamma at each of the milestones."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:
@@ -110,7 +110,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times factor for the first total_iters epochs."""
+    """Multiplies the rate by factor during the first total_iters epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:
@@ -134,7 +134,8 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Times a factor that goes straight from start_factor to end_factor in total_iters epochs."""
+    """Multiplies the initial rate by a factor that changes linearly from start_factor to end_factor in total_iters
+    epochs."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -163,7 +164,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times gamma every epoch."""
+    """Multiplies the rate by gamma in every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -178,7 +179,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """(1 - epoch / total_iters)**power of the first rate."""
+    """Sets the rate to the initial rate times (1 - epoch / total_iters)**power."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -198,7 +199,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down to eta_min along a cosine in T_max epochs, and up again."""
+    """Lowers the rate to eta_min along a cosine in T_max epochs, and raises it again in the next T_max."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -227,7 +228,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Down to eta_min along a cosine in T_0 epochs; then from the start, each time T_mult times as long."""
+    """Lowers the rate to eta_min along a cosine in T_0 epochs, then restarts; each cycle is T_mult times as long as the
+    one before."""
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:

@@ -62,12 +62,12 @@ def _checked(optimizer: Optimizer, parameters: dict[str, Tensor],
         raise RuntimeError("swapin_optim_state has a different number of parameter groups than the live optimizer.")
     tensors, at, found, keys = list(parameters.values()), 0, [], set()
     for i, (live, new) in enumerate(zip(optimizer.param_groups, groups, strict=True)):
-        places = _checked_group(i, live, new)
-        keys.update(places)
-        if at + len(places) > len(tensors):
+        indices = _checked_group(i, live, new)
+        keys.update(indices)
+        if at + len(indices) > len(tensors):
             raise RuntimeError(f"{_NAME} the explicit parameter state to match optimizer.param_groups ordering.")
-        found.append((new, tensors[at:at + len(places)]))
-        at += len(places)
+        found.append((new, tensors[at:at + len(indices)]))
+        at += len(indices)
     extra = [key for key in state if key not in keys]
     if extra:
         raise RuntimeError(f"{_NAME} swapin_optim_state['state'] to be keyed only by packed parameter ids from "
@@ -78,10 +78,10 @@ def _checked(optimizer: Optimizer, parameters: dict[str, Tensor],
 def _checked_group(i: int, live: dict[str, Any], new: Any) -> list[int]:
     if not isinstance(new, dict):
         raise RuntimeError(f"{_NAME} each optimizer param group to be a dictionary.")
-    places = new.get("params")
-    if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
+    indices = new.get("params")
+    if not isinstance(indices, list) or not all(isinstance(place, int) for place in indices):
         raise RuntimeError(f"{_NAME} {_PACKED} param_groups[*]['params'] entries keyed by packed parameter ids.")
-    if len(live["params"]) != len(places):
+    if len(live["params"]) != len(indices):
         raise RuntimeError(f"swapin_optim_state param group {i} has a different number of params than the live "
                            "optimizer "
                            "param group.")
@@ -90,4 +90,4 @@ def _checked_group(i: int, live: dict[str, Any], new: Any) -> list[int]:
         raise RuntimeError(f"{_NAME} {_PACKED} param group keys to exactly match the live optimizer group keys for "
                            f"group {i}. "
                            f"Keys only in swap-in: {only_new}. Keys only in live: {only_live}.")
-    return places
+    return indices

@@ -11,8 +11,8 @@ from claygrad.optim.optimizer import (
     add_scaled,
     as_real,
     check_counts,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     rate_of,
@@ -25,7 +25,8 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(StepOptimizer):
-    """param -= lr * d, d = grad * sqrt(u + eps) / sqrt(v + eps), v and u the running averages of grad**2 and d**2."""
+    """Adadelta: param -= lr * d, d = grad * sqrt(u + eps) / sqrt(v + eps), v and u being the running averages of
+    grad**2 and d**2."""
 
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False,
@@ -38,7 +39,7 @@ class Adadelta(StepOptimizer):
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        check_least(eps=eps, weight_decay=weight_decay)
+        check_not_negative(eps=eps, weight_decay=weight_decay)
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay,
                                   "maximize": maximize, "capturable": capturable, "foreach": foreach,
                                   "differentiable": differentiable})

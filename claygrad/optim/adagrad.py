@@ -14,8 +14,8 @@ from claygrad.optim.optimizer import (
     check_counts,
     check_fused,
     check_fused_alone,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     rate_of,
@@ -29,7 +29,7 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(StepOptimizer):
-    """param -= lr / (1 + (step - 1) * lr_decay) * grad / (sqrt(s) + eps), s the sum of grad**2 over all steps."""
+    """Adagrad: param -= lr / (1 + (step - 1) * lr_decay) * grad / (sqrt(s) + eps), s being the sum of all grad**2."""
 
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False,
@@ -40,8 +40,8 @@ class Adagrad(StepOptimizer):
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         check_lr(lr)
-        check_least(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
-                    eps=eps)
+        check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay,
+                           initial_accumulator_value=initial_accumulator_value, eps=eps)
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable, "fused": fused})

@@ -14,8 +14,8 @@ from claygrad.optim.optimizer import (
     check_betas,
     check_counts,
     check_fused_alone,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     decayed,
@@ -34,10 +34,10 @@ _NO_TENSOR = "as a Tensor is not supported for capturable=False and foreach=True
 
 
 class Adam(StepOptimizer):
-    """param -= lr * m / (sqrt(v) + eps), m and v the running averages of grad and grad**2, without their bias.
+    """Adam: param -= lr * m / (sqrt(v) + eps), m and v being the bias-corrected running averages of grad and grad**2.
 
-    amsgrad: the largest v so far in place of v. weight_decay adds its share of the parameter to the gradient, or, with
-    decoupled_weight_decay, shrinks the parameter itself.
+    With amsgrad, the largest v so far takes the place of v. weight_decay adds its share of the parameter to the
+    gradient, or, with decoupled_weight_decay, shrinks the parameter itself.
     """
 
     _later_options: ClassVar[dict[str, Any]] = {
@@ -53,9 +53,9 @@ class Adam(StepOptimizer):
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError(f"lr {_NO_TENSOR}")
         check_lr(lr)
-        check_least(eps=eps)
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check_least(weight_decay=weight_decay)
+        check_not_negative(weight_decay=weight_decay)
         if not ((isinstance(betas[0], float) and isinstance(betas[1], float))
                 or (isinstance(betas[0], Tensor) and isinstance(betas[1], Tensor))):
             raise ValueError("betas must be either both floats or both Tensors")

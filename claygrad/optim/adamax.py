@@ -13,8 +13,8 @@ from claygrad.optim.optimizer import (
     as_real,
     check_betas,
     check_counts,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     rate_of,
@@ -27,7 +27,7 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(StepOptimizer):
-    """param -= lr * m / u, m the running average of the gradient and u = max(beta2 * u, |grad| + eps)."""
+    """Adamax: param -= lr * m / u, m being the running average of the gradient and u = max(beta2 * u, |grad| + eps)."""
 
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False,
@@ -38,9 +38,9 @@ class Adamax(StepOptimizer):
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:
         check_lr(lr)
-        check_least(eps=eps)
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check_least(weight_decay=weight_decay)
+        check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
                                   "capturable": capturable})

@@ -13,7 +13,7 @@ __all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter itself, param *= 1 - lr * weight_decay, not the gradient."""
+    """Adam with decoupled weight decay: each step also multiplies the parameter by 1 - lr * weight_decay."""
 
     def __init__(self, params: Params, lr: float | Tensor = 1e-3,
                  betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,

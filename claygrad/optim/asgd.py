@@ -11,8 +11,8 @@ from claygrad.optim.optimizer import (
     StepOptimizer,
     as_real,
     as_scalar,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     number,
@@ -26,7 +26,8 @@ __all__ = ["ASGD", "asgd"]
 
 
 class ASGD(StepOptimizer):
-    """SGD with a falling rate eta = lr / (1 + lambd * lr * step)**alpha, and averages of the parameters from t0 on.
+    """Averaged SGD, with the falling rate eta = lr / (1 + lambd * lr * step)**alpha. From step t0 on, it averages the
+    parameters.
 
     The averages are in the state, under "ax".
     """
@@ -40,7 +41,7 @@ class ASGD(StepOptimizer):
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:
         check_lr(lr)
-        check_least(weight_decay=weight_decay)
+        check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
                                   "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
                                   "capturable": capturable})

@@ -19,7 +19,7 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """Up to max_iter steps along -H * grad, H from the last history_size pairs of steps and gradient differences.
+    """L-BFGS: up to max_iter quasi-Newton steps along -H * grad, H being estimated from the last history_size steps.
 
     `step` needs a closure that computes the loss and its gradients. line_search_fn is None or "strong_wolfe".
     """
@@ -68,7 +68,7 @@ class LBFGS(Optimizer):
         closure = enable_grad()(closure)
         group = self.param_groups[0]
         lr = as_scalar(group["lr"])
-        enough, tolerance, most = group["tolerance_grad"], group["tolerance_change"], group["max_iter"]
+        enough, tolerance, iterations = group["tolerance_grad"], group["tolerance_change"], group["max_iter"]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
         last_grad, last_loss = state.get("prev_flat_grad"), state.get("prev_loss")
         direction, distance = state.get("d"), state.get("t")
         history = _History(state, group["history_size"])
-        for iteration in range(1, most + 1):
+        for iteration in range(1, iterations + 1):
             state["n_iter"] += 1
             if state["n_iter"] == 1:
                 direction = grad.neg()
@@ -105,11 +105,11 @@ class LBFGS(Optimizer):
                 start = [p.clone() for p in self._params]
                 loss, grad, distance, tried = strong_wolfe(partial(self._try, closure, start, direction), distance,
                                                            direction, loss, grad, slope,
-                                                           most=group["max_eval"] - evaluations)
+                                                           max_evaluations=group["max_eval"] - evaluations)
                 self._move(distance, direction)
             else:
                 self._move(distance, direction)
-                if iteration != most:                  # the last gradient would go unused
+                if iteration != iterations:           # the last gradient would go unused
                     loss = float(number(closure()))
                     grad = self._flat_gradient()
                     tried = 1
@@ -127,9 +127,9 @@ class LBFGS(Optimizer):
 class _History:
     """Pairs of gradient differences and steps, and the step of Newton's method that they suggest."""
 
-    def __init__(self, state: dict[str, Any], most: int) -> None:
+    def __init__(self, state: dict[str, Any], size: int) -> None:
         self.state = state
-        self.most = most
+        self.size = size
         self.differences: Any = state.get("old_dirs")
         self.steps: Any = state.get("old_stps")
         self.inverses: Any = state.get("ro")
@@ -141,7 +141,7 @@ class _History:
     def add(self, difference: Tensor, step: Tensor) -> None:
         curvature = difference.dot(step)
         if curvature > 1e-10:
-            if len(self.differences) == self.most:
+            if len(self.differences) == self.size:
                 for old in (self.differences, self.steps, self.inverses):
                     old.pop(0)
             self.differences.append(difference)
@@ -151,7 +151,7 @@ class _History:
 
     def direction(self, grad: Tensor) -> Tensor:
         """-H * grad by two loops over the pairs."""
-        weights = self.state.setdefault("al", [None] * self.most)
+        weights = self.state.setdefault("al", [None] * self.size)
         q = grad.neg()
         for i in reversed(range(len(self.steps))):
             weights[i] = self.steps[i].dot(q) * self.inverses[i]

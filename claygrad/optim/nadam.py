@@ -13,8 +13,8 @@ from claygrad.optim.optimizer import (
     as_real,
     check_betas,
     check_counts,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     moments,
@@ -28,7 +28,7 @@ __all__ = ["NAdam", "nadam"]
 
 
 class NAdam(StepOptimizer):
-    """Adam that looks ahead: the next momentum is applied now, with a momentum that grows to beta1 as steps go by."""
+    """NAdam: Adam with Nesterov momentum, whose coefficient grows to beta1 over the steps."""
 
     _later_options: ClassVar[dict[str, Any]] = {
         "maximize": False, "foreach": None, "capturable": False,
@@ -40,9 +40,9 @@ class NAdam(StepOptimizer):
                  decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
-        check_least(eps=eps)
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check_least(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,

@@ -113,7 +113,8 @@ class Optimizer:
     # Steps
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once. A closure computes the loss anew, with its gradients, and returns it."""
+        """Update the parameters once. `closure`, if given, computes the loss and its gradients, and returns the loss.
+        """
         raise NotImplementedError
 
     @staticmethod
@@ -148,11 +149,11 @@ class Optimizer:
         for place, column in enumerate(zip(*tensorlistlist, strict=True)):
             first = next((one for one in column if one is not None), None)
             key = (None, None) if first is None else (first.device, first.dtype)
-            lists, places = groups.setdefault(key, ([[] for _ in tensorlistlist], []))
+            lists, positions = groups.setdefault(key, ([[] for _ in tensorlistlist], []))
             for held, one in zip(lists, column):
                 held.append(one)
             if with_indices:
-                places.append(place)
+                positions.append(place)
         return groups
 
     def _cuda_graph_capture_health_check(self) -> None:
@@ -165,7 +166,7 @@ class Optimizer:
             cls.step.hooked = True
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or make them zero."""
+        """Set the gradients of all parameters to None or, with set_to_none=False, to zero."""
         for group in self.param_groups:
             if set_to_none:
                 clear_gradients(group["params"])
@@ -207,7 +208,7 @@ class Optimizer:
     # Groups
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Train further parameters, with options of their own; those not given are the optimizer's."""
+        """Add a group of parameters, with options of its own. Options that are not given are the optimizer's."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -247,7 +248,7 @@ class Optimizer:
     # Saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """State and options with parameters named by their place: 0, 1, 2 ... over all groups."""
+        """The state and the options of all groups. Parameters are numbered 0, 1, 2, ... over all groups."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         place: dict[int, int] = {}
@@ -268,7 +269,7 @@ class Optimizer:
         return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave. Tensors come to the dtype and device of their parameter."""
+        """Load a state from `state_dict`. Its tensors are converted to the dtype and device of their parameter."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
@@ -315,8 +316,8 @@ def _loaded(p: Tensor, options: dict[str, Any], value: Any, key: Any) -> Any:
     if isinstance(value, dict):
         return {k: _loaded(p, options, v, k) for k, v in value.items()}
     if isinstance(value, Iterable):
-        made: Any = type(value)
-        return made(_loaded(p, options, v, None) for v in value)
+        out: Any = type(value)
+        return out(_loaded(p, options, v, None) for v in value)
     return value
 
 
@@ -331,7 +332,8 @@ class StepOptimizer(Optimizer):
         raise NotImplementedError
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once. A closure computes the loss anew, with its gradients, and returns it."""
+        """Update the parameters once. `closure`, if given, computes the loss and its gradients, and returns the loss.
+        """
         recording = get_grad_enabled()
         loss = None
         try:
@@ -427,8 +429,8 @@ def check_lr(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-def check_least(**values: Any) -> None:
-    """Each is at least 0."""
+def check_not_negative(**values: Any) -> None:
+    """Raise an error for a negative value."""
     for name, value in values.items():
         if not value >= 0.0:
             raise ValueError(f"Invalid {'epsilon' if name == 'eps' else name} value: {value}")

@@ -1,4 +1,4 @@
-"""Adam that trusts its variance only once there is enough of it."""
+"""RAdam: rectified Adam."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,8 +12,8 @@ from claygrad.optim.optimizer import (
     as_real,
     check_betas,
     check_counts,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     moments,
@@ -27,7 +27,8 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(StepOptimizer):
-    """Adam whose denominator is left away until its variance is bounded, and rectified from then on."""
+    """RAdam: Adam without its denominator while the variance of that is unbounded, in the first steps, and rectified
+    afterwards."""
 
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False,
@@ -39,9 +40,9 @@ class RAdam(StepOptimizer):
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:
         check_lr(lr)
-        check_least(eps=eps)
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check_least(weight_decay=weight_decay)
+        check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
                                   "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})

@@ -12,8 +12,8 @@ from claygrad.optim.optimizer import (
     add_scaled,
     as_real,
     check_counts,
-    check_least,
     check_lr,
+    check_not_negative,
     check_plain,
     count_dtype,
     rate_of,
@@ -26,7 +26,7 @@ __all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(StepOptimizer):
-    """param -= lr * grad / (sqrt(v) + eps), v the running average of grad**2; centered: of its variance.
+    """RMSprop: param -= lr * grad / (sqrt(v) + eps), v being the running average of grad**2; centered: of its variance.
 
     With momentum, lr times a running sum of those quotients.
     """
@@ -40,7 +40,7 @@ class RMSprop(StepOptimizer):
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
-        check_least(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        check_not_negative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
                                   "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable})

@@ -25,7 +25,8 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(StepOptimizer):
-    """param -= size * sign(grad): each element has its size, which grows while the sign stays."""
+    """Rprop: param -= size * sign(grad). Each element has its own step size, which grows while the sign of its gradient
+    stays the same."""
 
     _later_options: ClassVar[dict[str, Any]] = {
         "foreach": None, "maximize": False, "differentiable": False,
@@ -48,9 +49,9 @@ class Rprop(StepOptimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         shrink, grow = group["etas"]
-        least, most = group["step_sizes"]
+        smallest, largest = group["step_sizes"]
         params, grads, previous, sizes, steps = self._columns(group, "prev", "step_size", "step")
-        rprop(params, grads, previous, sizes, steps, step_size_min=least, step_size_max=most,
+        rprop(params, grads, previous, sizes, steps, step_size_min=smallest, step_size_max=largest,
               etaminus=shrink, etaplus=grow, foreach=group["foreach"], maximize=group["maximize"],
               differentiable=group["differentiable"], capturable=group["capturable"])
 
@@ -72,9 +73,9 @@ def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_s
             grad = -grad
         param, grad, prev, size = as_real(param, grad, prev, size)
         agreement = grad * prev
-        turned = agreement < 0
-        factor = where(agreement > 0, etaplus, where(turned, etaminus, ones_like(size)))
+        flipped = agreement < 0
+        factor = where(agreement > 0, etaplus, where(flipped, etaminus, ones_like(size)))
         size.mul_(factor).clamp_(step_size_min, step_size_max)
-        grad = where(turned, 0.0, grad)
+        grad = where(flipped, 0.0, grad)
         param.addcmul_(grad.sign(), size, value=-1)
         prev.copy_(grad)

@@ -26,9 +26,10 @@ _BUFFER = ("momentum_buffer",)
 
 
 class SGD(StepOptimizer):
-    """param -= lr * grad; with momentum, lr times a running sum b = momentum * b + (1 - dampening) * grad.
+    """Stochastic gradient descent: param -= lr * grad.
 
-    nesterov: grad + momentum * b in place of b. weight_decay adds its share of the parameter to the gradient.
+    With momentum: param -= lr * b, where b = momentum * b + (1 - dampening) * grad. With nesterov, grad + momentum * b
+    takes the place of b. weight_decay adds weight_decay * param to the gradient. maximize steps in the other direction.
     """
 
     _later_options: ClassVar[dict[str, Any]] = {

@@ -15,7 +15,7 @@ __all__ = ["SparseAdam", "sparse_adam"]
 
 
 class SparseAdam(StepOptimizer):
-    """Adam where moments and parameters change only at the entries of the gradient, which must be sparse."""
+    """Adam for sparse gradients: parameters and averages change only where the gradient has entries."""
 
     def __init__(self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:

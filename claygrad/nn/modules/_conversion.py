@@ -76,14 +76,14 @@ class Convertible:
             raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}") from error
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
-        """Call `fn` on every module inside, children before parents, and on this one: to initialise them, say."""
+        """Call `fn` on every submodule and on this module, children before parents, for example to initialize them."""
         for module in self.children():          # type: ignore[attr-defined]
             module.apply(fn)
         fn(self)
         return self
 
     def cuda(self, device: Place = None) -> Self:
-        """Move everything to a GPU."""
+        """Move all parameters and buffers to a GPU."""
         return self._apply(lambda t: t.cuda(device))
 
     def xpu(self, device: Place = None) -> Self:
@@ -99,35 +99,36 @@ class Convertible:
         return self._apply(lambda t: t.mtia(device))      # type: ignore[arg-type, return-value]
 
     def cpu(self) -> Self:
-        """Move everything to the memory of the CPU."""
+        """Move all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
     def type(self, dst_type: DType | str) -> Self:
-        """Cast everything to a dtype."""
+        """Cast all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))      # type: ignore[arg-type, return-value]
 
     def float(self) -> Self:
-        """Cast what is floating to float32."""
+        """Cast floating-point parameters and buffers to float32."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self) -> Self:
-        """Cast what is floating to float64."""
+        """Cast floating-point parameters and buffers to float64."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self) -> Self:
-        """Cast what is floating to float16."""
+        """Cast floating-point parameters and buffers to float16."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def bfloat16(self) -> Self:
-        """Cast what is floating to bfloat16."""
+        """Cast floating-point parameters and buffers to bfloat16."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def to_empty(self, *, device: Place, recurse: bool = True) -> Self:
-        """Move everything to a device, without its values: the way out of `meta`."""
+        """Move parameters and buffers to a device without copying their values: uninitialized memory, for a module on
+        `meta`."""
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self) -> Self:
-        """Move everything to memory that other processes can see."""
+        """Move all parameters and buffers to shared memory."""
         return self._apply(lambda t: t.share_memory_())
 
     def to(self, *args: Any, **kwargs: Any) -> Self:

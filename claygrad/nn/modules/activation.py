@@ -1,4 +1,4 @@
-"""Activations: layers that apply one function to every element, or to every row of scores."""
+"""Activation functions as modules."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ __all__ = [
 # With nothing to choose
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)) of every element."""
+    """The logistic function of every element: 1 / (1 + exp(-x))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return input.sigmoid()
@@ -63,7 +63,7 @@ class Tanh(Module):
 
 
 class LogSigmoid(Module):
-    """log(1 / (1 + exp(-x))) of every element."""
+    """The logarithm of the sigmoid of every element: log(1 / (1 + exp(-x)))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
@@ -97,14 +97,14 @@ class _InPlace(OwnInit, Module):
 
 
 class ReLU(_InPlace):
-    """max(x, 0) of every element."""
+    """The rectified linear unit: max(x, 0) of every element. With `inplace` it overwrites its input."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, inplace=self.inplace)
 
 
 class SiLU(_InPlace):
-    """x * sigmoid(x) of every element."""
+    """The sigmoid linear unit, also called swish: x * sigmoid(x) of every element."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, inplace=self.inplace)
@@ -118,7 +118,8 @@ class Mish(_InPlace):
 
 
 class SELU(_InPlace):
-    """ELU with the slope and height under which activations keep mean 0 and variance 1."""
+    """The scaled exponential linear unit: ELU with the scale and alpha under which activations keep mean 0 and variance
+    1."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
@@ -133,7 +134,7 @@ class _QuietlyInPlace(OwnInit, Module):
 
 
 class Hardsigmoid(_QuietlyInPlace):
-    """x / 6 + 1 / 2 of every element, kept between 0 and 1."""
+    """A piecewise linear sigmoid: x / 6 + 1 / 2 of every element, clamped to 0 .. 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -160,7 +161,7 @@ class _Tuned(Module):
 
 
 class Threshold(_Tuned):
-    """x where it is above `threshold`, `value` elsewhere."""
+    """x where x > threshold, `value` elsewhere."""
 
     _numbers = ("threshold", "value")
 
@@ -173,7 +174,8 @@ class Threshold(_Tuned):
 
 
 class RReLU(_Tuned):
-    """x where it is positive; elsewhere x times a slope, drawn for every element while training, then the mean one."""
+    """x where x > 0, slope * x elsewhere. The slopes are drawn from `lower` .. `upper` in training; in evaluation the
+    mean is used."""
 
     _numbers = ("lower", "upper")
 
@@ -186,7 +188,7 @@ class RReLU(_Tuned):
 
 
 class Hardtanh(_Tuned):
-    """Every element, kept between `min_val` and `max_val`."""
+    """Every element clamped to `min_val` .. `max_val`."""
 
     _numbers: tuple[str, ...] = ("min_val", "max_val")
 
@@ -209,7 +211,7 @@ class Hardtanh(_Tuned):
 
 
 class ReLU6(Hardtanh):
-    """Every element, kept between 0 and 6."""
+    """Every element clamped to 0 .. 6."""
 
     _numbers = ()
 
@@ -218,7 +220,7 @@ class ReLU6(Hardtanh):
 
 
 class ELU(_Tuned):
-    """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
+    """The exponential linear unit: x where x > 0, alpha * (exp(x) - 1) elsewhere."""
 
     _numbers = ("alpha",)
 
@@ -231,7 +233,7 @@ class ELU(_Tuned):
 
 
 class CELU(_Tuned):
-    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere: smooth at 0 for every alpha."""
+    """x where x > 0, alpha * (exp(x / alpha) - 1) elsewhere: an ELU that is smooth at 0 for every alpha."""
 
     _numbers = ("alpha",)
 
@@ -244,7 +246,7 @@ class CELU(_Tuned):
 
 
 class LeakyReLU(_Tuned):
-    """x where it is positive, negative_slope * x elsewhere."""
+    """x where x > 0, negative_slope * x elsewhere."""
 
     _numbers = ("negative_slope",)
 
@@ -257,7 +259,7 @@ class LeakyReLU(_Tuned):
 
 
 class Softplus(_Tuned):
-    """log(1 + exp(beta * x)) / beta, a smooth ReLU; x itself where beta * x is above `threshold`."""
+    """A smooth ReLU: log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
 
     _numbers = ("beta", "threshold")
 
@@ -270,7 +272,10 @@ class Softplus(_Tuned):
 
 
 class GELU(Module):
-    """x times the probability that a normal number is below x; approximate="tanh" is the older formula."""
+    """The Gaussian error linear unit: x * Φ(x), Φ being the distribution function of the normal distribution.
+
+    With approximate="tanh", Φ is approximated by a formula with tanh.
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -293,21 +298,21 @@ class _Shrink(OwnInit, Module):
 
 
 class Hardshrink(_Shrink):
-    """x, but 0 where |x| is at most `lambd`."""
+    """x where |x| > lambd, 0 elsewhere."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
-    """x moved towards 0 by `lambd`, at most up to 0."""
+    """x - lambd where x > lambd, x + lambd where x < -lambd, 0 elsewhere."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class PReLU(_Tuned):
-    """x where it is positive, elsewhere x times a slope that is learned: one for all channels, or one for each."""
+    """x where x > 0, weight * x elsewhere. The slope `weight` is a parameter: one for all channels, or one for each."""
 
     _numbers = ("num_parameters",)
 
@@ -328,7 +333,7 @@ class PReLU(_Tuned):
 # Along an axis
 
 class GLU(_Tuned):
-    """The first half of an axis times the sigmoid of the second."""
+    """The gated linear unit: the first half of an axis times the sigmoid of the second half."""
 
     _numbers = ("dim",)
 
@@ -349,28 +354,28 @@ class _Scores(OwnInit, _Tuned):
 
 
 class Softmin(_Scores):
-    """Probabilities in proportion to exp(-x), along an axis."""
+    """Softmax of -x along an axis."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class Softmax(_Scores):
-    """Probabilities in proportion to exp(x), along an axis."""
+    """Softmax along the axis `dim`: exp(x) / sum(exp(x)). The results are positive and sum to 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_Scores):
-    """The logarithms of softmax's probabilities, along an axis."""
+    """The logarithm of softmax along the axis `dim`, computed without overflow."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of every pixel."""
+    """Softmax over the channels of images (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

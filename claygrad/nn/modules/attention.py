@@ -17,7 +17,8 @@ __all__ = ["MultiheadAttention"]
 
 def added_mask(mask: Tensor | None, name: str, target: dtype, other: Tensor | None = None,
                other_name: str = "") -> Tensor | None:
-    """A mask as numbers to add to scores: -inf where a mask of bools is True. `other` should be of the same dtype."""
+    """A mask as numbers that are added to the scores: -inf where a bool mask is True. `other` should have the same
+    dtype."""
     if mask is None:
         return None
     numbers = mask.dtype.is_floating_point
@@ -29,10 +30,12 @@ def added_mask(mask: Tensor | None, name: str, target: dtype, other: Tensor | No
 
 
 class MultiheadAttention(Module):
-    """softmax(q @ k.T / sqrt(head_dim) + masks) @ v in `num_heads` parts of the features, between linear maps.
+    """Multi-head attention: softmax(q @ k.T / sqrt(head_dim) + masks) @ v in each head, between linear maps.
 
-    Inputs are (L, N, E), (N, L, E) with `batch_first`, or (L, E). Gives the output and, if `need_weights`, the
-    attention weights, averaged over the heads unless told otherwise.
+    `embed_dim` features are divided among `num_heads` heads. Query, key and value have the shape (L, N, E), with
+    `batch_first` (N, L, E), without a batch (L, E). Returns the output and, with `need_weights`, the attention weights,
+    averaged over the heads unless average_attn_weights=False. `key_padding_mask` (N, S) and `attn_mask` are True, or
+    -inf, where attention is not allowed.
     """
 
     bias_k: Tensor | None

@@ -1,4 +1,4 @@
-"""Batch normalisation: each channel with the mean and variance it has over the batch."""
+"""Batch normalization: each channel is normalized by its mean and variance over the batch."""
 from __future__ import annotations
 
 import importlib
@@ -24,7 +24,7 @@ def _count(device: Any = None) -> Tensor:
 
 
 class _NormBase(Module):
-    """Scale and shift of each channel, and the running statistics of what came by."""
+    """Scale and shift of each channel, and the running statistics."""
 
     _version = 2
     _ranks: tuple[int, ...] = ()
@@ -48,14 +48,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forgets what came by."""
+        """Reset the running statistics."""
         if self.track_running_stats:
             self.running_mean.zero_()  # type: ignore[union-attr]
             self.running_var.fill_(1)  # type: ignore[union-attr]
             self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0, and no statistics."""
+        """Set the weight to 1 and the bias to 0, and reset the running statistics."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -103,25 +103,42 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of (N, C) or (N, C, L): (x - mean) / sqrt(var + eps) * weight + bias, channel by channel."""
+    """Batch normalization of inputs (N, C) or (N, C, L): `(x - mean) / sqrt(var + eps) * weight + bias` for each
+    channel.
+
+    In training, mean and variance are those of the batch, and the running statistics move towards them by `momentum`
+    (None: they are the average over all batches). In evaluation the running statistics are used, or with
+    track_running_stats=False those of the batch.
+    """
 
     _ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of images (N, C, H, W)."""
+    """Batch normalization of images (N, C, H, W): `(x - mean) / sqrt(var + eps) * weight + bias` for each channel.
+
+    In training, mean and variance are those of the batch, and the running statistics move towards them by `momentum`
+    (None: they are the average over all batches). In evaluation the running statistics are used, or with
+    track_running_stats=False those of the batch.
+    """
 
     _ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of volumes (N, C, D, H, W)."""
+    """Batch normalization of volumes (N, C, D, H, W): `(x - mean) / sqrt(var + eps) * weight + bias` for each channel.
+
+    In training, mean and variance are those of the batch, and the running statistics move towards them by `momentum`
+    (None: they are the average over all batches). In evaluation the running statistics are used, or with
+    track_running_stats=False those of the batch.
+    """
 
     _ranks = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the inputs of all ranks; in a single process it is plain batch normalisation."""
+    """Batch normalization with statistics over the inputs of all ranks. In a single process it equals plain batch
+    normalization."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
@@ -151,7 +168,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with each batch normalisation in it replaced by one of this class, with the same tensors."""
+        """Replace every batch normalization inside a module by one of this class, with the same parameters and buffers.
+        """
         out: Any = module
         if isinstance(module, _BatchNorm):
             out = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
@@ -183,12 +201,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.num_batches_tracked = _count(device)
 
     def reset_parameters(self) -> None:
-        """Nothing to set before the sizes are known."""
+        """Reset parameters and statistics; does nothing before the first input."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Makes parameters and statistics for inputs like this one."""
+        """Create parameters and statistics for inputs of this shape."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             tensors: list[Any] = [self.weight, self.bias] if self.affine else []
@@ -200,21 +218,21 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """BatchNorm1d that learns `num_features` from its first input."""
+    """A BatchNorm1d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
     _ranks = BatchNorm1d._ranks
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """BatchNorm2d that learns `num_features` from its first input."""
+    """A BatchNorm2d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
     _ranks = BatchNorm2d._ranks
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """BatchNorm3d that learns `num_features` from its first input."""
+    """A BatchNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d
     _ranks = BatchNorm3d._ranks

@@ -1,4 +1,4 @@
-"""Channels taken in turn from groups."""
+"""Shuffling of channels between groups."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,8 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Divides the channels into groups and takes one of each in turn."""
+    """Divides the channels into groups and interleaves them: the first channel of each group, then the second of each,
+    and so on."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

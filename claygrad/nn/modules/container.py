@@ -1,4 +1,4 @@
-"""Modules that hold modules: in a row, in a list, by name."""
+"""Modules that contain modules: in sequence, in a list, in a dictionary."""
 from __future__ import annotations
 
 import operator
@@ -70,7 +70,8 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Modules in a row: each gets what the one before it returned. Give them one by one, or in an OrderedDict.
+    """Calls modules one after the other: each gets the output of the one before. Pass the modules, or an OrderedDict of
+    them.
 
     >>> claygrad.nn.Sequential(claygrad.nn.Identity(), claygrad.nn.Identity())(claygrad.ones(2))
     tensor([1., 1.])
@@ -149,7 +150,7 @@ prepare_sequence(Sequential.forward)
 
 
 class ModuleList(_Row):
-    """A list of modules, which are children and so are trained, saved and moved.
+    """A list of modules. They are children of the list, so their parameters are found, saved and moved.
 
     >>> len(claygrad.nn.ModuleList([claygrad.nn.Identity() for _ in range(3)]))
     3
@@ -206,7 +207,8 @@ class ModuleList(_Row):
 
 
 class ModuleDict(Module):
-    """Modules by name, in the order they came. They are children, and so are trained, saved and moved.
+    """A dictionary of modules, in insertion order. They are children of it, so their parameters are found, saved and
+    moved.
 
     >>> list(claygrad.nn.ModuleDict({"a": claygrad.nn.Identity()}))
     ['a']
@@ -250,7 +252,7 @@ class ModuleDict(Module):
         return self._modules.keys()
 
     def items(self) -> ItemsView[str, Any]:
-        """Names and modules."""
+        """Pairs of name and module."""
         return self._modules.items()
 
     def values(self) -> ValuesView[Any]:

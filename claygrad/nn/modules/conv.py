@@ -86,7 +86,8 @@ class _ConvNd(OwnInit, Module):
         return edges
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew, uniformly between -1 and 1 over the square root of the inputs of one output."""
+        """Initialize weight and bias again, uniformly between -k and k, k = 1 / sqrt(number of inputs of one output).
+        """
         with no_grad():
             if self.weight.is_contiguous():
                 init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -137,7 +138,7 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Slides `out_channels` kernels over sequences (N, C, L) or (C, L)."""
+    """Convolution over sequences of shape (N, C, L) or (C, L). The arguments are those of Conv2d."""
 
     _axes = 1
 
@@ -146,7 +147,13 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Slides `out_channels` kernels over images (N, C, H, W) or (C, H, W).
+    """Convolution over images of shape (N, C, H, W) or (C, H, W).
+
+    `weight` has the shape (out_channels, in_channels / groups, *kernel_size), `bias` the shape (out_channels).
+    `kernel_size`, `stride`, `padding` and `dilation` are ints, or tuples with one int for each axis. `padding` may also
+    be "valid" (none) or "same" (the output has the size of the input). `padding_mode` is "zeros", "reflect",
+    "replicate" or "circular". With `groups`, input and output channels are divided into groups that are convolved
+    separately.
 
     >>> claygrad.nn.Conv2d(3, 8, 3, padding=1)(claygrad.ones(1, 3, 28, 28)).shape
     claygrad.Size([1, 8, 28, 28])
@@ -159,7 +166,7 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Slides `out_channels` kernels over volumes (N, C, D, H, W) or (C, D, H, W)."""
+    """Convolution over volumes of shape (N, C, D, H, W) or (C, D, H, W). The arguments are those of Conv2d."""
 
     _axes = 3
 
@@ -212,7 +219,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The gradient of Conv1d with respect to its input, as a layer: makes sequences longer."""
+    """Transposed convolution over sequences (N, C, L) or (C, L): with a stride, the output is longer than the input."""
 
     _axes = 1
 
@@ -221,7 +228,11 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The gradient of Conv2d with respect to its input, as a layer: makes images larger."""
+    """Transposed convolution over images (N, C, H, W) or (C, H, W): with a stride, the output is larger than the input.
+
+    It computes the gradient of Conv2d with respect to its input. `output_padding` adds to the size of the output where
+    several sizes are possible; forward takes `output_size` for the same purpose.
+    """
 
     _axes = 2
 
@@ -230,7 +241,8 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The gradient of Conv3d with respect to its input, as a layer: makes volumes larger."""
+    """Transposed convolution over volumes (N, C, D, H, W) or (C, D, H, W): with a stride, the output is larger than the
+    input."""
 
     _axes = 3
 
@@ -248,12 +260,12 @@ class _LazyConv(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
-        """Nothing to draw before the sizes are known."""
+        """Initialize the parameters again; does nothing before the first input."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Makes the parameters for inputs like this one."""
+        """Create the parameters for inputs of this shape."""
         if self.has_uninitialized_params():
             self.in_channels = self._get_in_channels(input)
             if self.in_channels % self.groups != 0:
@@ -289,36 +301,36 @@ class _LazyTransposed(_LazyConv):
 
 
 class LazyConv1d(_LazyForward, Conv1d):
-    """Conv1d that learns `in_channels` from its first input."""
+    """A Conv1d that takes `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyForward, Conv2d):
-    """Conv2d that learns `in_channels` from its first input."""
+    """A Conv2d that takes `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyForward, Conv3d):
-    """Conv3d that learns `in_channels` from its first input."""
+    """A Conv3d that takes `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """ConvTranspose1d that learns `in_channels` from its first input."""
+    """A ConvTranspose1d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """ConvTranspose2d that learns `in_channels` from its first input."""
+    """A ConvTranspose2d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """ConvTranspose3d that learns `in_channels` from its first input."""
+    """A ConvTranspose3d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

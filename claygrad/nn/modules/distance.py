@@ -1,4 +1,4 @@
-"""Distances and likenesses between the rows of two tensors."""
+"""Distances and similarities between the rows of two tensors."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps along the last axis."""
+    """The distance of two tensors along the last axis: the p-norm of `x1 - x2 + eps`."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between x1 and x2 along an axis; lengths count as at least eps."""
+    """The cosine of the angle between x1 and x2 along an axis. Norms below `eps` are replaced by `eps`."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Dropout layers: while training, zeros at random; afterwards nothing."""
+"""Dropout layers: they set elements to zero at random in training, and do nothing in evaluation."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -24,35 +24,39 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Each element is zero with probability `p`, the others are scaled by 1 / (1 - p)."""
+    """Sets each element to zero with probability `p` in training, and multiplies the others by 1 / (1 - p).
+
+    In evaluation (`model.eval()`) the input is returned unchanged.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Each channel of a sequence is zero as a whole with probability `p`."""
+    """Dropout of whole channels of sequences (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Each channel of an image is zero as a whole with probability `p`."""
+    """Dropout of whole channels of images (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Each channel of a volume is zero as a whole with probability `p`."""
+    """Dropout of whole channels of volumes (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of SELU's outputs: elements fall to SELU's lowest value, not to zero."""
+    """Dropout for networks with SELU: dropped elements get SELU's lowest value instead of zero, so that mean and
+    variance are kept."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

@@ -12,7 +12,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """The axes from `start_dim` to `end_dim` as one; by default all but the batch."""
+    """Merges the axes from `start_dim` to `end_dim` into one; by default all but the first, the batch."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """The axis `dim` as several, of the sizes `unflattened_size`."""
+    """Splits the axis `dim` into several axes of the sizes `unflattened_size`."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()

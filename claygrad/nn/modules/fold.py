@@ -13,7 +13,7 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Images of `output_size` from columns of blocks; where blocks overlap they add up."""
+    """Assembles images of `output_size` from columns of sliding blocks. Overlapping blocks are added."""
 
     def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
                  stride: Any = 1) -> None:
@@ -30,7 +30,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The blocks of images, one column each."""
+    """Extracts the sliding blocks of images as columns, one for each block."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Instance normalisation: each channel of each sample by itself."""
+"""Instance normalization: each channel of each sample is normalized by its own mean and variance."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -63,39 +63,42 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of sequences (N, C, L) or (C, L)."""
+    """Instance normalization of sequences (N, C, L) or (C, L): each channel of each sample by its own mean and
+    variance."""
 
     _ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of images (N, C, H, W) or (C, H, W)."""
+    """Instance normalization of images (N, C, H, W) or (C, H, W): each channel of each sample by its own mean and
+    variance."""
 
     _ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of volumes (N, C, D, H, W) or (C, D, H, W)."""
+    """Instance normalization of volumes (N, C, D, H, W) or (C, D, H, W): each channel of each sample by its own mean
+    and variance."""
 
     _ranks = (4, 5)
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm1d that learns `num_features` from its first input."""
+    """An InstanceNorm1d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
     _ranks = InstanceNorm1d._ranks
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm2d that learns `num_features` from its first input."""
+    """An InstanceNorm2d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
     _ranks = InstanceNorm2d._ranks
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm3d that learns `num_features` from its first input."""
+    """An InstanceNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d
     _ranks = InstanceNorm3d._ranks

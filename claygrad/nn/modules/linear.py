@@ -19,7 +19,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Gives back what it gets, whatever it was made with."""
+    """Returns its input unchanged. It ignores all arguments of its constructor."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -29,9 +29,11 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """input @ weight.T + bias along the last axis.
+    """Applies a linear map to the last axis of the input: `input @ weight.T + bias`.
 
-    Weight and bias start uniformly between -1 and 1 over the square root of `in_features`.
+    An input of shape (*, in_features) gives an output of shape (*, out_features). `weight` has the shape (out_features,
+    in_features), `bias` the shape (out_features). Both are initialized from the uniform distribution between -k and k,
+    k = 1 / sqrt(in_features).
 
     >>> claygrad.nn.Linear(3, 2)(claygrad.ones(5, 3)).shape
     claygrad.Size([5, 2])
@@ -52,7 +54,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew."""
+        """Initialize weight and bias again."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             draw_bias(self.bias, self.weight)
@@ -76,7 +78,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """input1 @ weight[k] @ input2 + bias[k], for every output k."""
+    """Applies a bilinear map to two inputs: output k is `input1 @ weight[k] @ input2 + bias[k]`."""
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
@@ -90,7 +92,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew, uniformly between -1 and 1 over the square root of `in1_features`."""
+        """Initialize weight and bias again, uniformly between -k and k, k = 1 / sqrt(in1_features)."""
         if self.in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
         bound = 1 / math.sqrt(self.weight.size(1))
@@ -107,7 +109,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """Linear that learns `in_features` from its first input."""
+    """A Linear layer that takes `in_features` from its first input."""
 
     cls_to_become = Linear
     weight: UninitializedParameter
@@ -120,12 +122,12 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Nothing to draw before the sizes are known."""
+        """Initialize the parameters again; does nothing before the first input."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Makes the parameters for inputs like this one."""
+        """Create the parameters for inputs of this shape."""
         found = input.shape[-1]
         if self.has_uninitialized_params():
             with no_grad():

@@ -14,9 +14,10 @@ _HALF_DTYPES = ("float16", "bfloat16")
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """Rows to a chunk, given or by a rule: "aspect_ratio:N" makes a chunk's scores an N-th of the input's size.
+    """Options of `linear_cross_entropy`: the number of rows in a chunk, or a rule for it.
 
-    Sums are in `acc_dtype`, float32 for halves; here every `acc_policy` accumulates so, and a graph may always be kept.
+    The rule "aspect_ratio:N" makes the scores of a chunk an N-th of the size of the input. Sums are computed in
+    `acc_dtype`, by default float32 for half precision on the CPU. A graph may always be retained.
     """
 
     allow_retain_graph: bool = False

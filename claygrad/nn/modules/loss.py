@@ -1,4 +1,4 @@
-"""Losses as layers: what training makes small."""
+"""Losses as modules. All take `reduction`: "mean" (the default), "sum" or "none"."""
 from __future__ import annotations
 
 import math
@@ -23,7 +23,7 @@ __all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "Cr
 
 
 class _Loss(Module):
-    """`reduction` is "mean", "sum" or "none"; `size_average` and `reduce` are the older way to say it."""
+    """The base of losses. `reduction` is "mean", "sum" or "none"; `size_average` and `reduce` are deprecated."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
@@ -43,21 +43,21 @@ class _WeightedLoss(_Loss):
 # Of numbers
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """The mean absolute error: the mean of |input - target|."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """(input - target)²."""
+    """The mean squared error: the mean of (input - target)²."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """A parabola where |input - target| < beta, |input - target| - beta / 2 elsewhere."""
+    """With d = |input - target|: d² / (2 beta) where d < beta, d - beta / 2 elsewhere."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
@@ -69,7 +69,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """A parabola where |input - target| < delta, a line of slope delta elsewhere."""
+    """With d = |input - target|: d² / 2 where d < delta, delta * (d - delta / 2) elsewhere."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -82,7 +82,8 @@ class HuberLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the logarithm of the Poisson probability of the target."""
+    """The negative log likelihood of targets with a Poisson distribution, whose rate, or its logarithm, is the input.
+    """
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None,
                  eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -95,7 +96,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the logarithm of the normal density of the target, given mean and variance."""
+    """The negative log likelihood of targets with a normal distribution of given mean and variance."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -108,7 +109,8 @@ class GaussianNLLLoss(_Loss):
 # Of probabilities
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability that the input gives to the target's class."""
+    """The negative log likelihood: minus the input at the target's class. The input holds log-probabilities, as from
+    LogSoftmax."""
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -120,7 +122,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The older name of NLLLoss for images."""
+    """Deprecated: NLLLoss, for images."""
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -130,7 +132,8 @@ class NLLLoss2d(NLLLoss):
 
 
 class KLDivLoss(_Loss):
-    """target * (log(target) - input): how far the target's distribution is from that whose logarithm is the input."""
+    """The Kullback-Leibler divergence: target * (log(target) - input). The input holds log-probabilities, the target
+    probabilities."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
@@ -142,14 +145,17 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Cross entropy of yes and no, from probabilities."""
+    """Binary cross entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input))."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Cross entropy of yes and no, from scores before the sigmoid."""
+    """Binary cross entropy of logits: BCELoss of sigmoid(input), computed without overflow.
+
+    `pos_weight` multiplies the loss of positive targets.
+    """
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -166,7 +172,13 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Minus the log-probability of the target's class, from scores; targets are classes or probabilities.
+    """The cross entropy between scores (logits) and targets: minus the logarithm of the softmax probability of the
+    target's class.
+
+    The input has the shape (N, C), (N, C, d1, ...) or (C). Targets are class indices (N), (N, d1, ...) or (), or
+    probabilities of the shape of the input. `weight` has a factor for each class. Targets equal to `ignore_index` do
+    not count. `label_smoothing` mixes the targets with the uniform distribution. `reduction` is "mean", "sum" or
+    "none".
 
     >>> claygrad.nn.CrossEntropyLoss()(claygrad.zeros(1, 2), claygrad.tensor([1]))
     tensor(0.6931)
@@ -183,7 +195,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """A linear map to scores and their cross entropy, in one; `options` may ask for it chunk by chunk."""
+    """A linear layer and the cross entropy of its outputs, in one. `options` may ask for chunks, which saves memory."""
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
                  device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
@@ -213,7 +225,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-probability of a sequence of labels, summed over all its alignments with the input."""
+    """Connectionist temporal classification: minus the log-probability of a sequence of labels, summed over all
+    alignments."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
@@ -234,7 +247,8 @@ class _MarginLoss(OwnInit, _Loss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    """With c the cosine of the angle between the inputs: 1 - c where the target is 1, max(0, c - margin) where it is
+    -1."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
@@ -266,21 +280,22 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """By how much the scores of the other classes come within 1 of those of the target's classes."""
+    """A hinge loss with several target classes for each example: the margin of 1 between target classes and other
+    classes."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Cross entropy of yes and no for every class, averaged over the classes."""
+    """The binary cross entropy of the logits of every class, averaged over the classes."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """By how much the other scores come within `margin` of that of the target's class, to the power `p`."""
+    """A hinge loss for classification: the mean over the other classes of max(0, margin - x[target] + x)^p."""
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -316,7 +331,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with any distance."""
+    """TripletMarginLoss with a distance function of your own."""
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:

@@ -118,7 +118,8 @@ class Module(Calling, Stateful, Convertible):
 
     # --- registering -------------------------------------------------------------------------------------------
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not trained; unless `persistent`, it is left out of `state_dict`."""
+        """Add a buffer: a tensor of the module's state that is not trained. Unless `persistent`, `state_dict` leaves it
+        out."""
         _check_name(self, "buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(tensor, "__torch_function__"):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
@@ -130,7 +131,7 @@ class Module(Calling, Stateful, Convertible):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None to keep its place."""
+        """Add a parameter under a name; None reserves the name."""
         _check_name(self, "parameter", "_parameters", name)
         if param is not None:
             if not isinstance(param, Parameter):
@@ -144,7 +145,7 @@ class Module(Calling, Stateful, Convertible):
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a child, or None to keep its place."""
+        """Add a child module under a name; None reserves the name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):
@@ -163,7 +164,7 @@ class Module(Calling, Stateful, Convertible):
 
     # --- by path -----------------------------------------------------------------------------------------------
     def get_submodule(self, target: str) -> Module:
-        """The module inside under a path such as `"encoder.layers.0"`; this one for the empty path."""
+        """The submodule at a path such as `"encoder.layers.0"`; this module for the empty path."""
         module: Any = self
         for name in target.split(".") if target else ():
             module = _member(module, name)
@@ -172,7 +173,7 @@ class Module(Calling, Stateful, Convertible):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module in the place that a path names; with `strict`, only where there is one already."""
+        """Set the submodule at a path; with `strict`, there must be one already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -184,7 +185,7 @@ class Module(Calling, Stateful, Convertible):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a path."""
+        """The parameter at a path such as `"encoder.layers.0.weight"`."""
         path, _, name = target.rpartition(".")
         found = _member(self.get_submodule(path), name)
         if not isinstance(found, Parameter):
@@ -192,7 +193,7 @@ class Module(Calling, Stateful, Convertible):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a path."""
+        """The buffer at a path."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         found = _member(module, name)
@@ -275,13 +276,14 @@ class Module(Calling, Stateful, Convertible):
                 yield (f"{path}.{name}" if path else name), value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once: what an optimizer wants."""
+        """All parameters, each once, for example to pass them to an optimizer."""
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
                          ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their full names; one that has several names comes once, unless told otherwise."""
+        """All parameters with their full names; a parameter with several names comes once, unless
+        remove_duplicate=False."""
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -295,12 +297,12 @@ class Module(Calling, Stateful, Convertible):
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
-        """The modules directly inside, each once."""
+        """The child modules, each once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly inside, with their names."""
+        """The child modules with their names."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -308,13 +310,13 @@ class Module(Calling, Stateful, Convertible):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all inside it, parents before children."""
+        """This module and all its submodules, parents before children."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
                       ) -> Iterator[tuple[str, Module]]:
-        """This module and all inside it with their full names; this one's is the prefix."""
+        """This module and all its submodules with their full names; its own name is the prefix."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -327,7 +329,8 @@ class Module(Calling, Stateful, Convertible):
 
     # --- training ----------------------------------------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Set `training` here and inside: dropout and normalisation look at it."""
+        """Set this module and all submodules to training mode, or with False to evaluation mode. Dropout and batch norm
+        depend on it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -336,7 +339,7 @@ class Module(Calling, Stateful, Convertible):
         return self
 
     def eval(self) -> Self:
-        """`train(False)`."""
+        """Set this module and all submodules to evaluation mode: `train(False)`."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -346,7 +349,7 @@ class Module(Calling, Stateful, Convertible):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or fill them with zeros."""
+        """Set the gradients of all parameters to None or, with set_to_none=False, to zero."""
         for parameter in self.parameters():
             grad = parameter.grad
             if grad is None:
@@ -362,14 +365,14 @@ class Module(Calling, Stateful, Convertible):
 
     def compile(self, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
                 mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> None:
-        """Accepted for PyTorch's sake: these options are advice, and the module runs as it is."""
+        """Does nothing: claygrad compiles nothing, and the module runs as it is."""
 
     # --- text --------------------------------------------------------------------------------------------------
     def _get_name(self) -> str:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What `repr` says about this module besides its children. To be overridden."""
+        """The text that `repr` shows for this module, besides its children. To be overridden."""
         return ""
 
     def __repr__(self) -> str:

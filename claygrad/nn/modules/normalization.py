@@ -1,4 +1,4 @@
-"""Normalisation of each sample by itself: over its features, over groups of channels, over neighbouring channels."""
+"""Normalization of each sample separately: over its features, over groups of channels, over neighbouring channels."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,11 @@ def _shape(given: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, those of `normalized_shape`."""
+    """Layer normalization: `(x - mean) / sqrt(var + eps) * weight + bias`, with mean and variance of each sample.
+
+    Mean and variance are taken over the last axes, whose sizes are `normalized_shape` (an int or a sequence). `weight`
+    and `bias` have that shape; there is none with elementwise_affine=False, and no bias with bias=False.
+    """
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
@@ -31,7 +35,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set the weight to 1 and the bias to 0."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -46,7 +50,8 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """x / sqrt(mean(x²) + eps) * weight over the last axes, those of `normalized_shape`."""
+    """Normalization by the root mean square over the last axes (`normalized_shape`): `x / sqrt(mean(x²) + eps) *
+    weight`."""
 
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
@@ -58,7 +63,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1."""
+        """Set the weight to 1."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 
@@ -70,7 +75,11 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalises the channels of each sample in `num_groups` groups, then scales and shifts each channel."""
+    """Group normalization of inputs (N, C, *): `(x - mean) / sqrt(var + eps) * weight + bias`.
+
+    The channels of each sample are divided into `num_groups` groups, each with its own mean and variance. `weight` and
+    `bias` have one element for each channel.
+    """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
                  dtype: Any = None, *, bias: bool = True) -> None:
@@ -83,7 +92,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set the weight to 1 and the bias to 0."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -107,7 +116,8 @@ class _Neighbours(Module):
 
 
 class LocalResponseNorm(_Neighbours):
-    """x / (k + alpha * mean of x² over `size` neighbouring channels) ** beta."""
+    """Normalization by neighbouring channels: `x / (k + alpha * m) ** beta`, m being the mean of x² over `size`
+    channels."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)

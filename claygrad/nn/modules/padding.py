@@ -16,7 +16,8 @@ __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "
 
 
 class _Pad(OwnInit, Module):
-    """Two numbers for each padded axis, the last axis first; one number stands for all."""
+    """`padding` has two numbers for each padded axis (before, after), the last axis first; a single int stands for all.
+    """
 
     _axes: int
     _mode: str
@@ -46,19 +47,19 @@ class _CircularPadNd(_Pad):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Continues sequences with their other end."""
+    """Circular padding of sequences: the padding repeats the other end."""
 
     _axes = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Continues images with their other side."""
+    """Circular padding of images: the padding repeats the opposite side."""
 
     _axes = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Continues volumes with their other side."""
+    """Circular padding of volumes: the padding repeats the opposite side."""
 
     _axes = 3
 
@@ -76,19 +77,19 @@ class _ConstantPadNd(_Pad):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Borders of one value along the last axis."""
+    """Pads the last axis with a constant value."""
 
     _axes = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Borders of one value along the last two axes."""
+    """Pads the last two axes with a constant value."""
 
     _axes = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Borders of one value along the last three axes."""
+    """Pads the last three axes with a constant value."""
 
     _axes = 3
 
@@ -102,15 +103,15 @@ class _Zeros:
 
 
 class ZeroPad1d(_Zeros, ConstantPad1d):
-    """Borders of zeros along the last axis."""
+    """Pads the last axis with zeros."""
 
 
 class ZeroPad2d(_Zeros, ConstantPad2d):
-    """Borders of zeros along the last two axes."""
+    """Pads the last two axes with zeros."""
 
 
 class ZeroPad3d(_Zeros, ConstantPad3d):
-    """Borders of zeros along the last three axes."""
+    """Pads the last three axes with zeros."""
 
 
 class _ReflectionPadNd(_Pad):
@@ -118,19 +119,19 @@ class _ReflectionPadNd(_Pad):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Continues sequences with their mirror image."""
+    """Pads sequences with their own reflection; the element at the border is not repeated."""
 
     _axes = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Continues images with their mirror image."""
+    """Pads images with their own reflection; the pixels at the border are not repeated."""
 
     _axes = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Continues volumes with their mirror image."""
+    """Pads volumes with their own reflection; the elements at the border are not repeated."""
 
     _axes = 3
 
@@ -140,18 +141,18 @@ class _ReplicationPadNd(_Pad):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Continues sequences with their last element."""
+    """Pads sequences by repeating the element at the border."""
 
     _axes = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Continues images with the pixels of their edge."""
+    """Pads images by repeating the pixels at the border."""
 
     _axes = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Continues volumes with the cells of their faces."""
+    """Pads volumes by repeating the elements at the border."""
 
     _axes = 3

@@ -1,4 +1,4 @@
-"""Channels exchanged for resolution."""
+"""Moving elements between channels and spatial axes."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,8 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """From (C * r * r, H, W) to (C, H * r, W * r), r = `upscale_factor`."""
+    """Moves elements from channels to space: (*, C * r * r, H, W) becomes (*, C, H * r, W * r), r = `upscale_factor`.
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -27,7 +28,8 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """From (C, H * r, W * r) to (C * r * r, H, W), r = `downscale_factor`."""
+    """Moves elements from space to channels: (*, C, H * r, W * r) becomes (*, C * r * r, H, W), r = `downscale_factor`.
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Pooling layers: one number for every window."""
+"""Pooling layers: the maximum, the mean or a norm of every window."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,12 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of every window of a sequence."""
+    """Max pooling over sequences (N, C, L) or (C, L): the largest element of every window.
+
+    `kernel_size`, `stride` (by default the kernel size), `padding` and `dilation` are ints or tuples. `ceil_mode`
+    rounds the size of the output up instead of down. With `return_indices` the indices of the maxima are returned too,
+    for MaxUnpool1d.
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation,
@@ -43,7 +48,12 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of every window of an image."""
+    """Max pooling over images (N, C, H, W) or (C, H, W): the largest element of every window.
+
+    `kernel_size`, `stride` (by default the kernel size), `padding` and `dilation` are ints or tuples. `ceil_mode`
+    rounds the size of the output up instead of down. With `return_indices` the indices of the maxima are returned too,
+    for MaxUnpool2d.
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation,
@@ -51,7 +61,12 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of every window of a volume."""
+    """Max pooling over volumes (N, C, D, H, W) or (C, D, H, W): the largest element of every window.
+
+    `kernel_size`, `stride` (by default the kernel size), `padding` and `dilation` are ints or tuples. `ceil_mode`
+    rounds the size of the output up instead of down. With `return_indices` the indices of the maxima are returned too,
+    for MaxUnpool3d.
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation,
@@ -73,7 +88,7 @@ class _MaxUnpoolNd(OwnInit, Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts what MaxPool1d found back at its indices, among zeros."""
+    """A partial inverse of MaxPool1d: puts the maxima at their indices, and zeros everywhere else."""
 
     _axes = 1
 
@@ -82,7 +97,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts what MaxPool2d found back at its indices, among zeros."""
+    """A partial inverse of MaxPool2d: puts the maxima at their indices, and zeros everywhere else."""
 
     _axes = 2
 
@@ -91,7 +106,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts what MaxPool3d found back at its indices, among zeros."""
+    """A partial inverse of MaxPool3d: puts the maxima at their indices, and zeros everywhere else."""
 
     _axes = 3
 
@@ -120,7 +135,7 @@ class _FractionalMaxPoolNd(OwnInit, Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest elements of windows placed at random, so that images shrink by any ratio."""
+    """Fractional max pooling over images: windows at random positions, so that the size may shrink by any ratio."""
 
     _axes = 2
 
@@ -130,7 +145,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest elements of windows placed at random, so that volumes shrink by any ratio."""
+    """Fractional max pooling over volumes: windows at random positions, so that the size may shrink by any ratio."""
 
     _axes = 3
 
@@ -158,7 +173,7 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of every window of a sequence."""
+    """Average pooling over sequences (N, C, L) or (C, L): the mean of every window."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True) -> None:
@@ -185,7 +200,11 @@ class _AvgPoolDivided(OwnInit, _AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolDivided):
-    """The mean of every window of an image."""
+    """Average pooling over images (N, C, H, W) or (C, H, W): the mean of every window.
+
+    With count_include_pad=False padding does not count in the mean. `divisor_override` replaces the number of elements
+    as the divisor.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
@@ -193,7 +212,7 @@ class AvgPool2d(_AvgPoolDivided):
 
 
 class AvgPool3d(_AvgPoolDivided):
-    """The mean of every window of a volume."""
+    """Average pooling over volumes (N, C, D, H, W) or (C, D, H, W): the mean of every window."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
@@ -211,21 +230,21 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of every window of a sequence."""
+    """Power-average pooling over sequences: the p-norm of every window, p being `norm_type`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of every window of an image."""
+    """Power-average pooling over images: the p-norm of every window, p being `norm_type`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of every window of a volume."""
+    """Power-average pooling over volumes: the p-norm of every window, p being `norm_type`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
@@ -243,21 +262,21 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of so many windows of a sequence."""
+    """Adaptive max pooling over sequences: divides them into `output_size` windows and takes the maximum of each."""
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of so many windows of an image."""
+    """Adaptive max pooling over images: divides them into `output_size` windows and takes the maximum of each."""
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of so many windows of a volume."""
+    """Adaptive max pooling over volumes: divides them into `output_size` windows and takes the maximum of each."""
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
@@ -273,21 +292,24 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of so many windows of a sequence."""
+    """Adaptive average pooling over sequences: divides them into `output_size` windows and takes the mean of each."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The means of so many windows of an image."""
+    """Adaptive average pooling over images: divides them into `output_size` windows and takes the mean of each.
+
+    `output_size` is an int or a pair (H, W), in which None keeps the size of the input.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of so many windows of a volume."""
+    """Adaptive average pooling over volumes: divides them into `output_size` windows and takes the mean of each."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

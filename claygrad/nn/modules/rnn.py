@@ -27,7 +27,7 @@ _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
 class RNNBase(Module):
-    """Parameters of `num_layers` layers in one or two directions, and the checks of what comes in."""
+    """The base of RNN, GRU and LSTM: parameters of all layers and directions, and the checks of the inputs."""
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -92,10 +92,10 @@ class RNNBase(Module):
         super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: it is about the memory of GPUs."""
+        """Does nothing; in PyTorch it concerns the memory of GPUs."""
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, uniformly between -1 and 1 over the square root of `hidden_size`."""
+        """Initialize all parameters again, uniformly between -k and k, k = 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -116,7 +116,7 @@ class RNNBase(Module):
     # What comes in
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Refuses an input of another dtype, rank or width."""
+        """Raise an error for an input of another dtype, number of axes or size."""
         own = getattr(self, self._flat_weights_names[0]).dtype
         if input.dtype != own:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({own}). Convert input: "
@@ -138,17 +138,17 @@ class RNNBase(Module):
 
     def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
                           msg: str = "Expected hidden size {}, got {}") -> None:
-        """Refuses a state of another shape."""
+        """Raise an error for a state of another shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuses inputs and states that do not fit."""
+        """Raise an error for inputs and states whose shapes do not match."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The state with its sequences in another order."""
+        """The state with its sequences permuted."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     # Running. A state is one tensor here, and a pair in LSTM
@@ -203,10 +203,14 @@ def _no_projection(kwargs: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """h' = tanh(w_ih x + b_ih + w_hh h + b_hh) along a sequence (L, N, E), (N, L, E) with `batch_first`, or (L, E).
+    """A recurrent network over sequences: h' = tanh(w_ih x + b_ih + w_hh h + b_hh), or relu in place of tanh.
 
     RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
-    bidirectional=False, device=None, dtype=None). Gives the outputs of the last layer and the last state of each.
+    bidirectional=False, device=None, dtype=None)
+
+    Inputs have the shape (L, N, E), with `batch_first` (N, L, E), without a batch (L, E); or they are a PackedSequence.
+    Returns the outputs of the last layer at all steps, and the last state of every layer and direction. `dropout`
+    applies between layers.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -222,10 +226,13 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units: h' = (1 - z) * n + z * h, with r, z = σ(...) and n = tanh(x part + r * h part).
+    """A network of gated recurrent units over sequences: h' = (1 - z) * n + z * h.
 
     GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-    device=None, dtype=None). Gives the outputs of the last layer and the last state of each.
+    device=None, dtype=None)
+
+    The gates are r = σ(w_ir x + b_ir + w_hr h + b_hr), z likewise, and n = tanh(w_in x + b_in + r * (w_hn h + b_hn)).
+    Inputs and results are those of RNN.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -234,10 +241,14 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory: c' = σ(f) * c + σ(i) * tanh(g), h = σ(o) * tanh(c').
+    """A long short-term memory network over sequences: c' = σ(f) * c + σ(i) * tanh(g), h' = σ(o) * tanh(c').
 
     LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-    proj_size=0, device=None, dtype=None). Gives the outputs of the last layer and the last (h, c) of each.
+    proj_size=0, device=None, dtype=None)
+
+    Each of i, f, g and o is w_i x + b_i + w_h h + b_h with weights of its own. Inputs are those of RNN. Returns the
+    outputs of the last layer at all steps, and the last (h, c) of every layer and direction. With `proj_size`, h is
+    projected to that size.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -248,13 +259,13 @@ class LSTM(RNNBase):
         return self._state_size(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None) -> None:
-        """Refuses inputs and states that do not fit."""
+        """Raise an error for inputs and states whose shapes do not match."""
         self.check_input(input, batch_sizes)
         for k, expected in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
             self.check_hidden_size(hidden[k], expected(input, batch_sizes), f"Expected hidden[{k}] size {{}}, got {{}}")
 
     def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Both states with their sequences in another order."""
+        """Both states with their sequences permuted."""
         return hx if permutation is None else (hx[0].index_select(1, permutation), hx[1].index_select(1, permutation))
 
     def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[Tensor, Tensor]:

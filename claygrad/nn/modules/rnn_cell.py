@@ -17,7 +17,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
-    """The parameters of a cell with `num_chunks` gates; inputs are (N, E) or (E)."""
+    """The base of recurrent cells: the parameters of `num_chunks` gates. Inputs are (N, E) or (E)."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
                  dtype: Any = None) -> None:
@@ -31,7 +31,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, uniformly between -1 and 1 over the square root of `hidden_size`."""
+        """Initialize all parameters again, uniformly between -k and k, k = 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -65,7 +65,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """h' = tanh(w_ih x + b_ih + w_hh h + b_hh), or relu of it."""
+    """One step of an RNN: h' = tanh(w_ih x + b_ih + w_hh h + b_hh), or relu in place of tanh."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
                  device: Any = None, dtype: Any = None) -> None:
@@ -83,7 +83,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """c' = σ(f) * c + σ(i) * tanh(g), h' = σ(o) * tanh(c'); gives (h', c')."""
+    """One step of an LSTM: c' = σ(f) * c + σ(i) * tanh(g), h' = σ(o) * tanh(c'). Returns (h', c')."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
@@ -106,7 +106,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """h' = (1 - z) * n + z * h, with r, z = σ(...) and n = tanh(x part + r * h part)."""
+    """One step of a GRU: h' = (1 - z) * n + z * h, with gates r, z and n as in GRU."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:

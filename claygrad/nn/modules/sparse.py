@@ -1,4 +1,4 @@
-"""Tables of vectors, looked up by number."""
+"""Embeddings: tables of vectors, looked up by index."""
 from __future__ import annotations
 
 from typing import Any, Self
@@ -15,7 +15,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """The rows, one for each number; that of `padding_idx` starts as zeros and gets no gradient."""
+    """A table with a row for each index. Row `padding_idx` is initialized to zeros and gets no gradient."""
 
     weight: Tensor
     padding_idx: int | None
@@ -44,7 +44,7 @@ class _Table(Module):
             self.weight = Parameter(weight, requires_grad=requires_grad)
 
     def reset_parameters(self) -> None:
-        """Draws all rows from the normal distribution."""
+        """Initialize all rows from the standard normal distribution."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -55,7 +55,12 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Row `i` of a table of vectors for every number `i` of the input."""
+    """A table of `num_embeddings` vectors: every integer `i` of the input is replaced by row `i` of `weight`.
+
+    An input of shape (*) gives an output of shape (*, embedding_dim). Row `padding_idx` starts as zeros and gets no
+    gradient. With `max_norm`, rows with a larger norm are scaled down to it, in place. `scale_grad_by_freq` divides
+    gradients by how often an index occurs in the input. With `sparse` the gradient of `weight` is a sparse tensor.
+    """
 
     _padding_text = "Padding_idx"
 
@@ -88,7 +93,7 @@ class Embedding(_Table):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Self:
-        """A table on the memory of `embeddings`, not trained unless `freeze` is False."""
+        """A layer with the given table, whose memory it shares. It is not trained unless freeze=False."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -97,7 +102,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the rows of each bag of numbers, without making the rows."""
+    """The sum, mean or maximum (`mode`) of the rows for each bag of indices, without storing the rows themselves."""
 
     _padding_text = "padding_idx"
 
@@ -131,7 +136,7 @@ class EmbeddingBag(_Table):
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> Self:
-        """A table on the memory of `embeddings`, not trained unless `freeze` is False."""
+        """A layer with the given table, whose memory it shares. It is not trained unless freeze=False."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

@@ -33,7 +33,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 def _is_causal(mask: Tensor | None, said: bool | None, input: Tensor, batch_first: bool) -> bool:
-    """Whether each place sees only what came before: as said, or else as the mask is."""
+    """Whether attention is causal: as the caller says, or else whether the mask is a causal one."""
     if said is not None or mask is None:
         return said is True
     length = input.size(1 if input.dim() == 3 and batch_first else 0)
@@ -52,7 +52,7 @@ def _named(activation: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], T
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention to oneself, and two linear maps with a bend between."""
+    """Shared by encoder and decoder layers: self-attention, and two linear maps with an activation between them."""
 
     activation: Any
 
@@ -67,7 +67,12 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Attention of a sequence to itself, then two linear maps, each added to its input and normalised."""
+    """A layer of a transformer's encoder: self-attention and a feed-forward network, each with a residual connection
+    and layer norm.
+
+    The norm comes after the residual sum or, with `norm_first`, before the attention and the feed-forward network.
+    Inputs are (L, N, E), or (N, L, E) with `batch_first`.
+    """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5,
@@ -105,7 +110,8 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention to oneself, attention to an encoder's output, then two linear maps."""
+    """A layer of a transformer's decoder: self-attention, attention to the encoder's output, and a feed-forward
+    network."""
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5,
@@ -158,7 +164,7 @@ def _get_clones(module: Module, count: int) -> ModuleList:
 
 
 class TransformerEncoder(Module):
-    """A stack of copies of one encoder layer."""
+    """A stack of `num_layers` copies of an encoder layer."""
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
@@ -187,7 +193,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _drops_padding(self, src: Tensor, padding: Tensor) -> bool:
-        """Whether padded positions come out as zeros: where PyTorch, at inference, leaves them out."""
+        """Whether the outputs of padded positions are zeros, as in PyTorch's inference, which skips them."""
         layer = self.layers[0]
         if not self.use_nested_tensor or layer.training or src.dim() != 3:
             return False
@@ -198,7 +204,7 @@ class TransformerEncoder(Module):
 
 
 def _not_nested(layer: Module) -> str:
-    """The first reason, in PyTorch's words, for which its inference would not leave out padding."""
+    """The first reason, as PyTorch states it, why its inference would not skip padding."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -216,7 +222,7 @@ def _not_nested(layer: Module) -> str:
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of one decoder layer."""
+    """A stack of `num_layers` copies of a decoder layer."""
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -238,7 +244,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of one sequence and a decoder that reads it while it makes another."""
+    """A transformer with encoder and decoder, as in "Attention Is All You Need"."""
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
                  dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -284,5 +290,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """-inf above the diagonal: no place sees what comes after it."""
+        """A causal mask: -inf above the diagonal, so that no position attends to later ones."""
         return _generate_square_subsequent_mask(sz, device, dtype)

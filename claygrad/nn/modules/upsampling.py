@@ -1,4 +1,4 @@
-"""Images and sequences made larger or smaller."""
+"""Layers that resize images and sequences."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Interpolates to `size`, or by `scale_factor`: nearest, linear, bilinear, bicubic or trilinear."""
+    """Resizes inputs (N, C, *) to `size`, or by `scale_factor`. `mode` is nearest, linear, bilinear, bicubic or
+    trilinear."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                  align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:
@@ -37,14 +38,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images enlarged by repeating pixels."""
+    """Enlarges images by repeating pixels."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images enlarged by bilinear interpolation, corners on corners."""
+    """Enlarges images by bilinear interpolation, with the corners of input and output aligned."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
