@@ -39,7 +39,7 @@ cdef int _active = 0                                # modes of all threads
 _stack = threading.local()                          # modes of this thread, the innermost last
 
 
-# --- who ---------------------------------------------------------------------------------------------------------
+# --- arguments that override ---------------------------------------------------------------------------------------------------------
 cdef inline PyObject* _method_of(object value) noexcept:
     """The `__torch_function__` of its class; None for Tensor itself, numbers and None."""
     cdef type kind = type(value)
@@ -91,7 +91,7 @@ cdef list overriding(PyObject** args, Py_ssize_t n):
     return [] if found is None and clay_overrides.modes else found
 
 
-# --- handing over ------------------------------------------------------------------------------------------------
+# --- calling overrides ------------------------------------------------------------------------------------------------
 cdef object hand_over(object function, list found, PyObject** args, Py_ssize_t n, PyObject* kwnames):
     cdef Py_ssize_t i
     cdef tuple names = () if kwnames == NULL else <tuple>kwnames
@@ -217,7 +217,7 @@ def skip_one():
     clay_overrides.skip = 1
 
 
-# --- asking or not -----------------------------------------------------------------------------------------------
+# --- switching checks on and off -----------------------------------------------------------------------------------------------
 _switches = [watch_slots]                           # functions of modules that change their pointers for this
 
 
@@ -377,7 +377,7 @@ cdef class EnableTorchFunction:
         clay_overrides.off, clay_overrides.all_off = self.was.pop()
 
 
-# --- what classes have -------------------------------------------------------------------------------------------
+# --- attributes of classes -------------------------------------------------------------------------------------------
 @cython.binding(False)                              # an attribute of classes that must not become a bound method
 def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
     """The `__torch_function__` of classes that disable overrides: runs the operation."""

@@ -39,8 +39,8 @@ ctypedef int (*kinds_fn)(const void* x, int64_t n) noexcept nogil
 
 
 cdef bint _meets_zeros(Volume* s, int code, const void* weight, const void* result) noexcept:
-    """Whether a weight that is not finite may have met the zeros around the gradient: NaN where no window reads. The fewer numbers are
-    looked at first."""
+    """Whether a NaN or infinite weight may have been multiplied by the zeros around the gradient, which would give NaN where no window
+    reads. The result is searched first if it is smaller than the weight."""
     cdef int64_t weights = s.o * (s.c // s.groups) * s.kernel[0] * s.kernel[1] * s.kernel[2]
     cdef int64_t results = s.n * s.c * s.size[0] * s.size[1] * s.size[2]
     cdef kinds_fn kinds = <kinds_fn>find("finite", "kinds", code)
@@ -50,7 +50,7 @@ cdef bint _meets_zeros(Volume* s, int code, const void* weight, const void* resu
 
 
 cdef void _flat(Volume* s) noexcept:
-    """Of size 1 along every axis."""
+    """Set all sizes, strides and dilations to 1, and the padding to 0."""
     cdef int i
     for i in range(3):
         s.size[i] = s.kernel[i] = s.out[i] = s.stride[i] = s.dilation[i] = 1
@@ -58,7 +58,7 @@ cdef void _flat(Volume* s) noexcept:
 
 
 cdef bint _by_windows(ConvolutionPass pass_kind, Volume* s, int code, const void* a, const void* b, void* result):
-    """By the general kernel, or the one for depthwise convolution."""
+    """Run the general kernel, or the one for depthwise convolution."""
     cdef Convolution plane
     cdef void* f
     cdef bint done, alone = s.c == s.groups and s.groups > 1 and s.size[0] * s.kernel[0] * s.out[0] == 1 and s.pad[0] == 0

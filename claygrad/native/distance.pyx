@@ -43,7 +43,7 @@ cdef int _measure(int code, double p, const void* x, const void* y, void* out, i
 
 
 cdef Layout _between(Op op, Between* a):
-    """Of p, or of 2 where that is no parameter."""
+    """The distances between rows of x1 and rows of x2, by the p-norm; an operation without a parameter p has p = 2."""
     cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, out
     cdef int64_t shape[8]
     cdef int64_t x_steps[8]
@@ -124,7 +124,7 @@ cdef Layout _weights(Layout g, Layout d, double p):
 
 
 cdef list _between_back(Op op, BetweenBackward* a):
-    """p 1 or 2, of tensors with the same leading axes"""
+    """The gradients of these distances for p = 1 and p = 2, if x1 and x2 have the same leading axes."""
     cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, d = <Layout>a.out.layout, weight
     cdef Layout to_x, to_y
     cdef int64_t m, n, k, none = 0
@@ -169,7 +169,7 @@ cdef void _cosines(const real* x, const real* y, real* out, int64_t outer, int64
 
 
 cdef Layout _cosine(Op op, Cosine* a):
-    """Of few elements."""
+    """cosine_similarity(x1, x2, dim, eps)"""
     cdef Layout x = <Layout>a.x1.layout, y = <Layout>a.x2.layout, out
     cdef int64_t shape[16]
     cdef int i, dim = axis_in(a.dim.value, x.ndim)
@@ -188,7 +188,7 @@ cdef Layout _cosine(Op op, Cosine* a):
 
 
 cdef Layout _among_back(Op op, AmongBackward* a):
-    """p 1 or 2"""
+    """The gradient of pdist for p = 1 and p = 2."""
     cdef Layout g = <Layout>a.grad_output.layout, x = <Layout>a.input.layout, d = <Layout>a.out.layout, weight, result
     cdef double p = a.p.real
     if p != 1 and p != 2 or g.numel != x.shape[0] * (x.shape[0] - 1) // 2 or d.numel != g.numel:

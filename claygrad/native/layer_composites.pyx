@@ -363,7 +363,7 @@ cdef object _padded_same(Layout weight, object stride, object dilation, int dims
 
 
 cdef object _conv(Op op, Conv* a):
-    """Of examples."""
+    """conv1d, conv2d, conv3d of a batch of inputs"""
     cdef int dims = <int>op.name[4] - 48
     cdef int64_t pads[3]
     cdef object padding = <object>a.padding.given
@@ -383,7 +383,7 @@ cdef object _conv(Op op, Conv* a):
 
 
 cdef object _conv_transpose(Op op, ConvTranspose* a):
-    """Of examples."""
+    """conv_transpose1d, 2d, 3d of a batch of inputs"""
     cdef int dims = <int>op.name[14] - 48
     if (<Layout>a.input.layout).ndim != dims + 2:
         return None

@@ -133,7 +133,7 @@ def all_succeeded(info):
 
 
 cdef bint _same_batch(Layout a, Layout b) noexcept:
-    """Whether two stacks have one batch."""
+    """Whether two stacks of matrices have the same batch shape."""
     cdef int i
     if a.ndim != b.ndim:
         return False
@@ -144,12 +144,12 @@ cdef bint _same_batch(Layout a, Layout b) noexcept:
 
 
 cdef bint _nothing(Layout a) noexcept:
-    """Empty matrices."""
+    """Whether the matrices have neither rows nor columns."""
     return a.ndim >= 2 and a.shape[a.ndim - 1] == 0 and a.shape[a.ndim - 2] == 0
 
 
 cdef Layout _empty_like(Layout a, int ndim):
-    """Of the first axes."""
+    """A new tensor with the first `ndim` axes of another."""
     return fresh(a.dtype, ndim, a.shape)
 
 

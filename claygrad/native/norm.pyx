@@ -52,7 +52,7 @@ cdef struct BatchNormBackward:
 
 
 cdef inline Layout _given(const Arg* a):
-    """As the tensor lies, which may have been copied."""
+    """The layout of the argument itself, where the guard may have made a contiguous copy."""
     return (<Tensor>a.given).layout
 
 

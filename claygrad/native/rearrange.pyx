@@ -338,7 +338,7 @@ cdef Layout _whole_copy(Layout x):
 
 
 cdef Layout _lay_over(Op op, LayOver* a):
-    """If no two elements of src overlap."""
+    """Write src to a strided part of a copy of the input, if no two elements of src overlap."""
     cdef Layout x = <Layout>a.input.layout, out
     cdef const int64_t* shape = a.size.ints
     cdef const int64_t* strides = a.stride.ints

@@ -182,7 +182,7 @@ cdef Layout _reduced_at(ScatterReduce* a, int reduce, bint include_self):
 
 
 cdef Layout _scatter_add(Op op, ScatterReduce* a):
-    """The members from reduce on are not there."""
+    """scatter_add(input, dim, index, src), whose arguments are the first ones of ScatterReduce: the later members must not be read."""
     cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, src = <Layout>a.src.layout, out
     cdef int d = axis_in(a.dim.value, x.ndim)
     cdef int64_t m
@@ -373,7 +373,7 @@ cdef Layout _index_copy(Op op, IndexCopy* a):
 
 
 cdef Layout _index_fill(Op op, IndexFill* a):
-    """With a number."""
+    """index_fill(input, dim, index, value) with a number as value"""
     cdef Layout x = <Layout>a.input.layout, index = <Layout>a.index.layout, out
     cdef double element[2]
     cdef Entries e

@@ -161,7 +161,7 @@ cdef void _ends(Layout x, double* low, double* high):
 
 
 cdef Layout _histc(Op op, Histc* given):
-    """Between two ends, or those of the elements."""
+    """histc(input, bins, min, max); if min and max are equal, the smallest and the largest element are the bounds"""
     cdef Layout x = <Layout>given.input.layout, out
     cdef int64_t bins = given.bins.value
     cdef double a = given.min.real, b = given.max.real
@@ -178,7 +178,7 @@ cdef Layout _histc(Op op, Histc* given):
 
 
 cdef Layout _histogram(Op op, Histogram* a):
-    """Rows counted by boxes."""
+    """histogramdd: counts the rows of the input in bins between the given edges."""
     cdef Layout x = <Layout>a.input.layout, line, out, sums
     cdef list edges = list(<object>a.edges.given), held = []
     cdef const void* lines[16]

@@ -45,7 +45,7 @@ cdef bint _reduces(Layout x, object dim) noexcept:
 
 
 cdef bint _single(Layout x, object dim) noexcept:
-    """Whether each result is of one element."""
+    """Whether each result is the reduction of a single element."""
     cdef int axis
     if dim is None or x.ndim == 0:
         return x.numel == 1

@@ -313,17 +313,17 @@ cdef int default_of_category(int category) noexcept:
 
 
 def default_dtype():
-    """The dtype that floats get when nothing else is asked."""
+    """The default floating-point dtype: that of new tensors of floats for which no dtype is given."""
     return _default_float
 
 
 def get_default_dtype():
-    """The dtype that floats get when nothing else is asked."""
+    """The default floating-point dtype: that of new tensors of floats for which no dtype is given."""
     return _default_float
 
 
 def set_default_dtype(d, /):
-    """Change the dtype that floats get when nothing else is asked."""
+    """Set the default floating-point dtype."""
     global _default_float
     cdef dtype found = parse(d)
     if found is None:

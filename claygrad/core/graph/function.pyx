@@ -92,11 +92,11 @@ cdef class FunctionNode(Node):
         self.for_forward = tensors
 
     def mark_dirty(self, *tensors):
-        """Say that these inputs were changed in place."""
+        """Mark inputs that forward has changed in place."""
         self.dirty = tensors
 
     def mark_non_differentiable(self, *tensors):
-        """Say that these outputs carry no gradient."""
+        """Mark outputs as not differentiable."""
         self.constant = tensors
 
     def mark_shared_storage(self, *pairs):
@@ -104,7 +104,7 @@ cdef class FunctionNode(Node):
              "that calls to `set_()` are not tracked", FutureWarning)
 
     def set_materialize_grads(self, bint value):
-        """Whether absent gradients come as zeros (the default) or as None."""
+        """Choose whether absent gradients are passed to backward as zeros (the default) or as None."""
         self.materialize = value
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class RemovableHandle:
-    """Takes a hook out of the table it was put in: by `remove()`, or at the end of a `with` block.
+    """The handle of a registered hook: `remove()`, or the end of a `with` block, removes the hook.
 
     `extra_dict` names tables, one or a list, that hold something under the same number. The tables are held weakly
     where that can be, so that a handle which somebody keeps does not keep a module alive.

@@ -274,7 +274,7 @@ cdef class Node:
         return self.hooks
 
     cdef list apply(self, list grads, bint create_graph):
-        """Gradients of the inputs from those of the outputs; special nodes override it."""
+        """The gradients of the inputs, given those of the outputs. Special nodes override it."""
         raise NotImplementedError(f"{self.name()} has no backward")
 
     cpdef str name(self):
@@ -307,7 +307,7 @@ cdef class Node:
         return 0xffffffffffffffff if self.seq == 0x7fffffffffffffff else self.seq
 
     def _set_sequence_nr(self, int64_t number):
-        """Nodes that are ready run from the highest number to the lowest."""
+        """Of the nodes that are ready, backward runs the one with the highest number first."""
         self.seq = number
 
     @property
@@ -316,7 +316,7 @@ cdef class Node:
         return [InputMetadata(Size(self.shape_of(i)), self.dtype_of(i), self.device_of(i)) for i in range(n)]
 
     def __call__(self, *grads):
-        """The gradients of the inputs from those of the outputs; no hooks run."""
+        """The gradients of the inputs, given those of the outputs. Hooks do not run."""
         from claygrad.core.graph.backward_pass import call_node
         return call_node(self, grads)
 

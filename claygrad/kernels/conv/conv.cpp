@@ -106,7 +106,7 @@ template <class T> struct Windows {
     // terms. That bounds the rounding error, and the weights of a chunk stay in the first-level cache while all rows of outputs use
     // them.
     struct Reads {
-        int64_t rows, runs, run, layer_step, row_step, run_step, step, line;       // step, line: from output to output, in the copy and in `made`
+        int64_t rows, runs, run, layer_step, row_step, run_step, step, line;       // step, line: from output to output, in the copy and in the result
     };
     struct Chunk {
         int64_t first, count, from, terms;                                         // first run and number of runs; first term and number of terms of each run

@@ -12,8 +12,8 @@ struct Volume {
     const void* bias;                 // added by forward (o) and input_grad (c); or null
 };
 
-// forward: a = input, b = weight, made = output; input_grad: a = gradient, b = weight, made = input's gradient;
-// weight_grad: a = input, b = gradient, made = weight's gradient. False: no memory, or not this kernel's case.
+// forward: a = input, b = weight, result = output; input_grad: a = gradient, b = weight, result = gradient of the input;
+// weight_grad: a = input, b = gradient, result = gradient of the weight. False: no memory, or the kernel does not apply.
 using volume_fn = bool (*)(const Volume* shape, const void* a, const void* b, void* out);
 
 // Depthwise convolution over two axes. Its input_grad takes no bias.

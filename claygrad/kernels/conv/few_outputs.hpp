@@ -46,7 +46,7 @@ template <class T> struct Planes {
         return high.phases * wide.phases * round_up(flat, W);
     }
 
-    // R vectors of windows, M output channels, `some` input channels: added to `made`, or to the biases
+    // R vectors of windows, M output channels, `some` input channels: added to the result, or to the biases
     template <int M, int R>
     __attribute__((noinline)) void tile(const Tap* tap, int64_t count, const T* from, const T* weight, int64_t some, const T* bias, T* result,
                                         int64_t line) const {

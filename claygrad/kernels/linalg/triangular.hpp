@@ -111,7 +111,7 @@ template <class T> bool few(const Matrices& a, int64_t k) { return (a.row == 1 |
 
 constexpr int64_t BLOCK = 64;            // columns, or rows, per block
 
-// c -= a b, for m x k and k x n matrices in rows; b_turned: b holds n rows of k
+// c -= a b, for m x k and k x n matrices in rows; transposed: b holds n rows of k
 template <class T>
 void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, bool b_transposed, T* c,
                       int64_t ldc, T* memory) {

@@ -14,7 +14,7 @@ struct Bags {
     int64_t* best;                       // max mode: the row that gave each element
 };
 
-// fill: from the table (rows, width) to made (bags, width); empty: the gradient, from (bags, width) to (rows, width)
+// fill: from the table (rows, width) to the result (bags, width); empty: the gradient, from (bags, width) to (rows, width)
 using bags_fn = void (*)(const Bags* bags, const void* from, void* out);
 
 }  // namespace clay

@@ -13,8 +13,8 @@ struct GridShape {
     bool align;
 };
 
-// sample: a = input, made = samples; spread: a = gradient of the samples, made = that of the input;
-// slope: a = gradient of the samples, b = input, made = gradient of the grid. False: planes too large for the indices.
+// sample: a = input, result = samples; spread: a = gradient of the samples, result = gradient of the input;
+// slope: a = gradient of the samples, b = input, result = gradient of the grid. False: planes too large for the indices.
 using grid_fn = bool (*)(const GridShape* shape, const void* grid, const void* a, const void* b, void* out);
 
 }  // namespace clay

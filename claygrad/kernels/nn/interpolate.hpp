@@ -11,7 +11,7 @@ struct Resampling {
     const void* weight;                  // the same, or null: ones
 };
 
-// apply: x (outer, n, inner) to made (outer, out, inner); back: its transpose, from the latter to the former.
+// apply: from x (outer, n, inner) to the result (outer, out, inner); back: its transpose, from the latter shape to the former.
 using resample_fn = void (*)(const Resampling* axis, const void* x, void* out);
 
 }  // namespace clay

@@ -182,17 +182,17 @@ thread_local Room room;
 struct Plan {
     const Sequence& s;
     int64_t panel;                       // columns of a panel of the weights, or 0
-    bool joined;                         // state and input in one product
-    bool each;                           // the inputs' part of the gates is computed step by step
+    bool joined;                         // one product for state and input: Note [Weights of all steps]
+    bool each;                           // the inputs' part of the gates is computed at each step, not for all steps at once
 };
 
-// The inputs' part of the gates, of n rows
+// The part of the gates that comes from the inputs, for n rows
 template <template <class> class Cell, class T> void from_inputs(const Sequence& s, int64_t first, int64_t n, Weight<T> weight) {
     const int64_t kept = Cell<T>::kept * s.width;
     weight.times(n, (const T*)s.x + first * s.features, s.features, (T*)s.gates + first * kept, kept, (const T*)s.x_bias, 0);
 }
 
-// State and input of each sequence in one row, so that one product makes the gates, which stay in the cache.
+// All steps with one product each: Note [Weights of all steps]. Returns false if there is no memory.
 template <template <class> class Cell, class T> bool forward_joined(const Rows<T>& rows, int64_t panel) {
     const Sequence& s = rows.s;
     const int64_t wide = Cell<T>::gates * s.width, depth = s.width + s.features, count = rows.end - rows.begin;
@@ -253,11 +253,12 @@ template <template <class> class Cell, class T> void backward_range(void* job, i
         if (rows.count(k) > 0) Cell<T>::backward(rows, k, rows.count(k));
 }
 
-// Large products are divided among threads by themselves; so are those of few sequences.
+// Sequences are divided among threads if each thread gets MIN_ROWS of them and the whole layer has WORTH multiplications. Products of
+// more than LARGE multiplications are divided instead.
 constexpr int64_t MIN_ROWS = 4, WORTH = 1 << 20, LARGE = 1 << 22;
-// Bytes of weights that stay in a thread's cache beside all else
+// Bytes of weights that stay in the cache of a core
 constexpr int64_t CLOSE = 1 << 19;
-constexpr int64_t FEW = 8;               // rows that are fewer than weights are worth laying out for
+constexpr int64_t FEW = 8;               // min rows, in all steps together, for which copying the weights pays
 
 template <template <class> class Cell> int64_t multiplications(const Sequence& s) { return s.batch * s.width * s.width * Cell<float>::gates; }
 
@@ -266,7 +267,7 @@ template <template <class> class Cell> bool shared(const Sequence& s) {
     return step <= LARGE && step * s.steps >= WORTH && max_threads() > 1 && s.batch >= 2 * MIN_ROWS;
 }
 template <template <class> class Cell> void run(range_body body, const Sequence& s, void* job) {
-    int64_t rows = (s.batch + max_threads() - 1) / max_threads();        // a share each: products of many rows are the best
+    int64_t rows = (s.batch + max_threads() - 1) / max_threads();        // one share per thread: large products are more efficient
     if (rows < MIN_ROWS) rows = MIN_ROWS;
     parallel_for(s.batch, shared<Cell>(s) ? rows : s.batch, body, job);
 }
@@ -280,7 +281,7 @@ template <template <class> class Cell, class T> void forward(const Sequence* job
     Plan plan{s, worth ? panel_for<T>(s.batch, wide) : 0, false, false};
     const bool close = worth && wide * (s.width + s.features) * (int64_t)sizeof(T) <= CLOSE;
     plan.joined = close && Cell<T>::one_sum;
-    // One product for all inputs is the best; but what one thread made of them, another would have to fetch.
+    // One product for the inputs of all steps is faster, unless its results would have to move to the cache of another core.
     plan.each = close && shared<Cell>(s);
     if (!plan.joined && !plan.each) from_inputs<Cell, T>(s, 0, rows, {(const T*)s.x_weight, wide, s.features, 0});
     run<Cell>(forward_range<Cell, T>, s, &plan);

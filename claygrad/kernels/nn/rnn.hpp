@@ -1,30 +1,30 @@
-// A recurrent layer over a whole sequence: what the compiled core hands to the kernels of family "recurrent".
+// Arguments of the kernels of recurrent layers (family "recurrent"): a layer over a whole sequence.
 #pragma once
 #include <stdint.h>
 
 namespace clay {
 
-// The data of all steps lie one after the other, a row for each sequence that is still running; step k has the rows
-// first[k] .. first[k] + size[k], in the order in which steps are taken. States have a row for each of `batch` sequences.
-// H is the width of a state, G the number of gates. All blocks are contiguous.
+// The data of the steps follow each other, with a row for each sequence that has not ended: step k has the rows first[k] to
+// first[k] + size[k]. k counts the steps in the order in which they are computed. States have a row for each of `batch` sequences.
+// H is the size of a state, G the number of gates. All blocks are contiguous.
 struct Sequence {
     const int64_t *first, *size;
     int64_t steps, batch, width;
     int64_t features;     // F, the width of an input
-    const void* x;        // (rows, F): forward, the inputs,
-    const void* x_weight; // (G H, F): what they are multiplied by,
-    const void* x_bias;   // (G H): and what is added; or null
-    void* gates;          // (rows, G H): forward makes the inputs' part, then the gates; RNN: out; GRU: the h part of n as a fourth
+    const void* x;        // (rows, F): the inputs; forward only, like the next two
+    const void* x_weight; // (G H, F): the weight of the inputs
+    const void* x_bias;   // (G H): the bias, or null
+    void* gates;          // (rows, G H): the gates, computed by forward; RNN: out; GRU: a fourth one, the part of gate n that comes from h
     void* out;            // (rows, H)
     void* cells;          // (rows, H), LSTM
-    void *h, *c;          // (batch, H): the states, or their gradients; first those at the start of the loop, then at its end
+    void *h, *c;          // (batch, H): the states or their gradients: before the first step on entry, after the last on return
     const void* weight;   // (G H, H)
-    const void* bias;     // (G H): GRU forward, that of the h part, or null; all others are in x_bias
+    const void* bias;     // (G H): GRU forward: the bias of the part that comes from h, or null; all other biases are in x_bias
     void* scratch;        // (batch, G H), GRU
-    const void* start;    // (batch, H): backward, the state that the sequence began with, of h (GRU) or c (LSTM)
-    const void* g_out;    // (rows, H): backward, the gradient of out, or null
-    void* g_gates;           // (rows, G H): backward, the gradient of the gates; GRU: of the h part
-    void* beside;         // (rows, H): backward, GRU: the gradient of the x part of n
+    const void* start;    // (batch, H): backward: the initial state h (GRU) or c (LSTM)
+    const void* g_out;    // (rows, H): backward: the gradient of out, or null
+    void* g_gates;        // (rows, G H): backward: the gradient of the gates; GRU: of their part that comes from h
+    void* beside;         // (rows, H): backward of GRU: the gradient of the part of gate n that comes from x
     int relu;
 };
 

@@ -1,12 +1,12 @@
-// What the steps of a recurrent layer are multiplied by, the same at each of them.
+// The weights of a recurrent layer, which all of its steps share.
 //
 // Note [Weights of all steps]
-// A step is over before its weights have come from memory in the order in which they were given, so they are laid out in the
-// memory of each thread as the product reads them: in panels, transposed. If one thread did that for all, the others would fetch
-// them from that one's cache, and it would have to take them back the next time.
-// Where a gate is the sum of an input's part and a state's, both are one product: state and input stand in one row. What it makes
-// is used at once and stays near; only what becomes of it is written far.
-// Which of these forms a layer takes goes by its shape alone, so that no result depends on the threads.
+// A step is a small matrix product, which takes less time than loading its weights in their original layout. So each thread copies
+// the weights once, in the layout that the product reads (transposed panels), and uses the copy in all steps. A copy shared by all
+// threads would have to move between the caches of the cores.
+// Where a gate is the sum of a part from the input and a part from the state, one product computes both: state and input are copied
+// into one row. Its result is used at once, while it is in the cache.
+// The shape of the layer alone decides which of these forms is used, so that no result depends on the number of threads.
 #pragma once
 #include "platform/table.hpp"
 #include "matmul/gemm.hpp"
@@ -25,7 +25,7 @@ template <class T> constexpr int code = sizeof(T) == 4 ? F32 : F64;
 template <class T> struct Weight {
     const T* data;
     int64_t wide, depth;
-    int64_t panel;                       // columns of one; 0: as it was given, (wide, depth)
+    int64_t panel;                       // columns of a panel; 0: no panels, the original layout (wide, depth)
 
     void times(int64_t n, const T* rows, int64_t row, T* out, int64_t out_row, const T* start, int64_t start_row) const {
         if (!panel)
@@ -37,12 +37,12 @@ template <class T> struct Weight {
     }
 };
 
-// Few rows are multiplied by long ones: see Note [Products of few rows].
+// The columns of a panel. For few rows a panel has all columns: see Note [Products of few rows].
 template <class T> int64_t panel_for(int64_t rows, int64_t wide) { return rows < 4 ? wide : 2 * Lanes<vec<T>>::width; }
 
 inline int64_t panel_numbers(int64_t wide, int64_t depth, int64_t panel) { return round_up(wide, panel) * depth; }
 
-// A matrix as it was given, (wide, columns), becomes the rows `at` and following of panels that are `depth` deep.
+// Copies a weight (wide, columns) into panels of `depth` rows, from row `at` on.
 template <class T>
 void into_panels(const void* weight, int64_t wide, int64_t columns, T* panels, int64_t panel, int64_t at, int64_t depth) {
     for (int64_t j = 0; j < wide; j += panel)

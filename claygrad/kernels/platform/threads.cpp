@@ -132,10 +132,10 @@ struct Pool {
 #endif
     }
 
-    void open(int64_t size, int64_t helpings, int team, range_body what, void* with) {
-        body = what, job = with, n = size, threads = team, chunks = team * helpings;
+    void open(int64_t size, int64_t per_thread, int team, range_body what, void* with) {
+        body = what, job = with, n = size, threads = team, chunks = team * per_thread;
         unit = n > chunks * WHOLE ? WHOLE : 1, units = (n + unit - 1) / unit;
-        for (int i = 0; i < team; i++) lanes[i].deal(helpings * i, helpings * (i + 1));
+        for (int i = 0; i < team; i++) lanes[i].deal(per_thread * i, per_thread * (i + 1));
         gate.store((gate.load(std::memory_order_relaxed) & ~(OPEN | JOINED)) + JOB + OPEN);
         keep_clear();
         if (sleeping.load() == 0) return;
@@ -224,11 +224,11 @@ bool start_worker(Pool* home, int own) {
     return started;
 }
 
-void run_shared(int64_t n, int64_t helpings, int threads, range_body body, void* job) {
+void run_shared(int64_t n, int64_t per_thread, int threads, range_body body, void* job) {
     if (!pool.load()) pool.store(new Pool);
     Pool* home = pool.load();
     while (home->workers < threads - 1 && start_worker(home, home->workers + 1)) home->workers++;
-    home->open(n, helpings, threads, body, job);
+    home->open(n, per_thread, threads, body, job);
     inside = true;
     home->share(0);
     inside = false;
@@ -267,15 +267,15 @@ void parallel_for(int64_t n, int64_t grain, range_body body, void* job) {
     int64_t threads = n / grain < max_threads() ? n / grain : max_threads();
     if (threads < 2 || busy.exchange(true)) return body(job, 0, n);
     if (threads > Pool::MAX_THREADS) threads = Pool::MAX_THREADS;
-    // Up to eight helpings each, all of a size, even out cores of different speed: one more for one thread would be carried to the
-    // other, and its memory from cache to cache.
-    const int64_t helpings = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
+    // Each thread gets up to eight chunks, so that a faster core can take over chunks of a slower one. All chunks have one size, and all
+    // threads get as many, since a chunk that changes cores has to move between their caches.
+    const int64_t per_thread = n / (threads * grain) < 8 ? n / (threads * grain) : 8;
     const int64_t worth_waking = 2 * ASLEEP * (grain > CHEAP ? grain : CHEAP_ROWS);
     if (grain < ELEMENTS || n >= worth_waking || awake()) {
-        run_shared(n, helpings, (int)threads, body, job);
+        run_shared(n, per_thread, (int)threads, body, job);
     } else {
         body(job, 0, n);
-        asked_for.store(now(), std::memory_order_relaxed);       // the work itself, alone, may take longer than that moment
+        asked_for.store(now(), std::memory_order_relaxed);       // again: the body may have taken longer than a request is remembered
     }
     busy.store(false);
 }

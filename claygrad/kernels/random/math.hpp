@@ -69,15 +69,15 @@ template <class T> Wide<T> wide(T v) {
     else return v;
 }
 
-// To a half always through float.
+// To half precision always through float.
 template <class T, class V> T cast(V v) {
     if constexpr (std::is_same_v<T, Half>) return to_half(static_cast<float>(v));
     else if constexpr (std::is_same_v<T, BFloat>) return to_bfloat(static_cast<float>(v));
     else return static_cast<T>(v);
 }
 
-// What x86's conversion gives, also where C++ leaves it open: the lowest value stands for all that does not fit, and
-// small integers are cut from an int32.
+// The result of x86's conversion, also where C++ leaves it undefined: the lowest value for all numbers that do not fit; small
+// integers are the low bits of an int32.
 template <class T> T cast_whole(double v) {
     if constexpr (std::is_same_v<T, int64_t>)
         return v >= -0x1p63 && v < 0x1p63 ? static_cast<int64_t>(v) : std::numeric_limits<int64_t>::lowest();

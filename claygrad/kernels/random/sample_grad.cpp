@@ -1,6 +1,6 @@
-// How a gamma or Dirichlet draw moves with its shape when its quantile stays: dx/da = -(dF/da) / (dF/dx) for the
-// distribution function F. Series where they converge, saddle points where shapes are large, fitted rational functions
-// between: the regions and the fits are PyTorch's, so that gradients agree with it far beyond the error of the fits.
+// The derivative of a gamma or Dirichlet draw with respect to its shape at a fixed quantile: dx/da = -(dF/da) / (dF/dx) for the
+// distribution function F. Series where they converge, saddle-point approximations for large shapes, fitted rational functions in
+// between. The regions and the fits are PyTorch's, so gradients agree with it much more closely than the error of the fits.
 #include <cmath>
 
 #include "platform/dtypes.hpp"

@@ -141,7 +141,7 @@ template <bool LARGEST, class T> void narrow_columns(const T* x, int64_t n, int6
 
 template <class T> struct NarrowJob {
     const T* x_oni;
-    int64_t n, inner, parts, *indices_opi;        // places_opi: an index for each part of a column
+    int64_t n, inner, parts, *indices_opi;        // indices_opi: an index for each part of a column
     int64_t begin(int64_t part) const { return n / parts * part; }
     int64_t end(int64_t part) const { return part + 1 < parts ? begin(part + 1) : n; }
 };

@@ -32,7 +32,7 @@ inline float float_of(uint32_t bits) {
 
 inline Bf16::operator float() const { return float_of((uint32_t)bits << 16); }
 inline Half::operator float() const {
-    // The exponent moved to its place; what was subnormal is made normal by the subtraction.
+    // Moves the exponent to its position in a float; the subtraction normalizes subnormal numbers.
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, size = (uint32_t)(bits & 0x7fff) << 13;
     const float normal = float_of(size + ((127 - 15) << 23)), small = float_of(size + (113 << 23)) - float_of(113 << 23);
     const float large = float_of(size | 0x7f800000);
@@ -49,7 +49,7 @@ inline Half half_of(float x) {
     const uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
     if (size > 0x7f800000) return {(uint16_t)(sign | 0x7e00)};
     if (size >= 0x477ff000) return {(uint16_t)(sign | 0x7c00)};
-    // Below the least normal number the adder rounds: its last place is then that of the result.
+    // Results below the smallest normal number are rounded by an addition, chosen so that the sum's last bit is that of the result.
     if (size < 0x38800000) return {(uint16_t)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000))};
     return {(uint16_t)(sign | ((size - ((127 - 15) << 23) + 0xfff + (size >> 13 & 1)) >> 13))};
 }

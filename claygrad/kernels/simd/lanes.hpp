@@ -9,7 +9,7 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// The lanes from the last to the first; and as `separate` and `interleave` do, of reversed vectors
+// The lanes in reverse order; and `separate` and `interleave` of reversed vectors
 #if defined(__AVX512F__)
 CLAY_INLINE f32v reversed(f32v x) {
     return _mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), x);
@@ -114,7 +114,7 @@ template <int B> CLAY_INLINE void exchange(f64v& x, f64v& y) {
 template <int B, class T> void exchange(T&, T&) {}
 #endif
 
-// Of a vector of doubles: the sums of its lanes up to each, and the last lane in all of them
+// For a vector of doubles: the cumulative sums of its lanes, and the last lane broadcast to all
 #if defined(__AVX512F__)
 inline f64v last_of(f64v v) { return _mm512_permutexvar_pd(_mm512_set1_epi64(7), v); }
 inline f64v running(f64v v) {

@@ -62,10 +62,10 @@ inline f32v pow(f32v x, f32v y) { return vector_math.pow_f32(x, y); }
 inline f64v pow(f64v x, f64v y) { return vector_math.pow_f64(x, y); }
 inline f64v atan2(f64v y, f64v x) { return vector_math.atan2_f64(y, x); }
 
-// libmvec's is next to 1, not 1, for some small numbers.
+// For some small numbers libmvec's cosine is the number next to 1 instead of 1.
 inline f64v cos(f64v x) { return select(abs(x) < splat<f64v>(1e-8), splat<f64v>(1), vector_math.cos_f64(x)); }
 
-// Beyond 88 its half is still a number where exp is not.
+// Beyond 88 exp overflows where cosh, half of it, does not.
 inline f32v cosh(f32v x) {
     const f32v size = abs(x), half = splat<f32v>(0.5), e = exp(size);
     if (__builtin_expect(anywhere(size > splat<f32v>(88)), 0)) return vector_math.cosh_f32(x);
@@ -101,7 +101,7 @@ template <class V> V sigmoid_divisor(V x) { return splat<V>(1) + exp(-x); }
 template <class V> V sigmoid(V x) { return splat<V>(1) / sigmoid_divisor(x); }
 template <class V> V times_sigmoid(V x, V y) { return x / sigmoid_divisor(y); }
 #if defined(CLAY_VECTOR_BYTES)
-// By way of exp(-|x|): a reciprocal may double the units of an error.
+// By exp(-|x|), which is at most 1: dividing by 1 + exp(-x) would double the rounding error for negative x.
 inline f32v times_sigmoid(f32v x, f32v y) {
     const f32v one = splat<f32v>(1), e = exp_finest(-abs(y));
     return select(y < splat<f32v>(0), x * e, x) / (one + e);

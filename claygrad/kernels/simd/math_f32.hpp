@@ -7,15 +7,15 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// A number that is not negative, with the sign of x
+// `size`, which is not negative, with the sign of x
 inline f32v with_sign(f32v size, f32v x) {
     return (f32v)((i32v)size | ((i32v)x & (int32_t)0x80000000));
 }
 
-// e**r - 1 for the r that is left of x when a whole multiple n of ln 2 is taken away
+// e**r - 1 for r = x - n ln 2, n a whole number
 inline f32v exponential(f32v x, f32v n) {
     using V = f32v;
-    V r = multiply_add(n, splat<V>(-0.693145751953125), x);            // ln 2 in two parts: n times the first is exact
+    V r = multiply_add(n, splat<V>(-0.693145751953125), x);            // ln 2 is split in two parts: n times the first is exact
     r = multiply_add(n, splat<V>(-1.42860682030941723e-6), r);
     V p = splat<V>(0.0013814599861502698);
     p = multiply_add(p, r, splat<V>(0.008368715411742372));

@@ -6,10 +6,10 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// A constant in two parts, and pi / 2 in three for what is left of x without its quarter turns
+// pi / 2 as the sum of three floats
 constexpr double HALF_PI_A = 1.57079637050628662109, HALF_PI_B = -4.37113900018624283e-8, HALF_PI_C = -1.71512489e-15;
 constexpr double TWO_OVER_PI = 0.636619772367581343, QUARTERS = 1.5 * (1 << 23);
-constexpr float MANY_TURNS = 131072;                     // beyond this three parts are not enough
+constexpr float MANY_TURNS = 131072;                     // larger angles need more digits of pi
 
 inline f32v flipped(f32v x, i32v sign) { return (f32v)((i32v)x ^ sign); }
 inline i32v sign_of(f32v x) { return (i32v)x & (int32_t)0x80000000; }
@@ -42,8 +42,8 @@ inline float sin_of_one(float x) { return __builtin_sinf(x); }
 inline float cos_of_one(float x) { return __builtin_cosf(x); }
 inline float tan_of_one(float x) { return __builtin_tanf(x); }
 
-// The number of quarter turns stands in the last bits of x / (pi / 2) + QUARTERS. What is left has at most 45 degrees, and its cosine
-// is 1 less something: no rounding lifts it above 1.
+// The number of quarter turns is in the last bits of x / (pi / 2) + QUARTERS. The remaining angle is at most 45 degrees. Its cosine is
+// computed as 1 minus something, so that rounding cannot make it larger than 1.
 template <int MORE> f32v wave_of(f32v size) {
     using V = f32v;
     const V sum = multiply_add(size, splat<V>(TWO_OVER_PI), splat<V>(QUARTERS)), n = sum - splat<V>(QUARTERS);
@@ -74,7 +74,7 @@ inline f32v cos(f32v x) {
     return wave_of<1>(size);
 }
 
-// Of what is left of x without its quarter turns, with what that loses when it is rounded
+// The tangent of x minus its quarter turns, corrected by the rounding error of that difference (`lost`).
 inline f32v tan(f32v x) {
     using V = f32v;
     const V size = abs(x);
@@ -94,7 +94,7 @@ inline f32v tan(f32v x) {
     return flipped(select(((i32v)sum & 1) != 0, splat<V>(-1) / t, t), sign_of(x));
 }
 
-// asin(s) - s, over s, for u = s^2 up to 1/4
+// (asin(s) - s) / s for u = s^2 up to 1/4
 inline f32v asin_rest(f32v u) {
     using V = f32v;
     V p = splat<V>(0.04216630384325981);
@@ -103,7 +103,7 @@ inline f32v asin_rest(f32v u) {
     p = multiply_add(p, u, splat<V>(0.07495297491550446));
     return multiply_add(p, u, splat<V>(0.16666752099990845)) * u;
 }
-// Above 1/2 the angle is pi / 2 less twice that of sqrt((1 - x) / 2); what the root is short of is added.
+// For x > 1/2: asin(x) = pi / 2 - 2 asin(sqrt((1 - x) / 2)). `rest` includes the rounding error of the root.
 struct Halved { f32v root, rest; };
 inline Halved halved(f32v size) {
     using V = f32v;
@@ -152,7 +152,7 @@ inline f32v atan(f32v x) {
     return with_sign(select(steep, far, t + rest), x);
 }
 
-// The angle of the smaller of both over the larger one, with what the quotient is short of; then its place in the circle
+// The arc tangent of the smaller of |y| and |x| over the larger, corrected by the rounding error of the quotient; then moved to its octant.
 inline f32v atan2(f32v y, f32v x) {
     using V = f32v;
     const V zero = splat<V>(0), one = splat<V>(1), half = splat<V>(HALF_PI_A), half_rest = splat<V>(HALF_PI_B);

@@ -1,5 +1,4 @@
-// Logarithms of single-precision vectors, within 1 ulp. log10 is exact at powers of ten: the error of all but the last sum lies far below
-// the last place.
+// Logarithms of single-precision vectors, within 1 ulp. log10 is exact at powers of ten, because only the last sum rounds noticeably.
 #pragma once
 #include "simd/vec.hpp"
 
@@ -37,8 +36,8 @@ inline f32v log_rest(f32v r) {
     return multiply_add(p, r, splat<V>(-0.5));
 }
 
-// The logarithm of 2**e * (1 + r) to the base BASE; 0 stands for the natural one. Constants are in two parts, the first of those that
-// e multiplies so short that the product is exact.
+// The logarithm of 2**e * (1 + r) to the base BASE, where 0 is the natural one. Constants are split in two parts; the first part of
+// those that are multiplied by e has few digits, so that the product is exact.
 template <int BASE> f32v log_of_parts(f32v r, f32v e) {
     using V = f32v;
     const V rest = r * r * log_rest(r);

@@ -1,22 +1,22 @@
-// What simd/math_f32.hpp promises, by what vectors of every processor can do.
+// The functions of simd/math_f32.hpp with operations that every processor's vectors have.
 #pragma once
 
 namespace clay {
 namespace CLAY_ISA {
 
 // Note [Rounding by addition]
-// A float of 1.5 * 2**23 has no digits after the point: what is added to it is rounded, and stands in its last bits as a whole number.
-// Moved to the place of the exponent that is a power of two, and with the bias in the addend the float itself.
+// Floats near 1.5 * 2**23 are whole numbers. Adding that constant to x rounds x to a whole number n, which is then in the last bits of
+// the sum. Shifted left by 23 these bits become an exponent. If the exponent's bias was added too, the result is the float 2**n.
 struct Rounded {
     f32v n;                              // a whole number
-    i32v power;                          // n + BIAS, in the place of the exponent
+    i32v power;                          // n + BIAS, shifted to the exponent
 };
 template <int BIAS> f32v far_out() { return splat<f32v>(12582912 + BIAS); }
 template <int BIAS> Rounded split_sum(f32v sum) {
     return {sum - far_out<BIAS>(), (i32v)sum << 23};
 }
 template <int BIAS> Rounded rounded(f32v x) { return split_sum<BIAS>(x + far_out<BIAS>()); }
-template <int BIAS> Rounded in_powers(f32v x) {                        // x / ln 2
+template <int BIAS> Rounded in_powers(f32v x) {                        // rounds x / ln 2
     return split_sum<BIAS>(multiply_add(x, splat<f32v>(LOG2_E), far_out<BIAS>()));
 }
 
@@ -26,14 +26,14 @@ inline f32v times_power_of_two(f32v x, f32v n) {
     return x * (f32v)((half + 127) << 23) * (f32v)((rest + 127) << 23);
 }
 
-// exp of anything: of what may be 0, subnormal, infinite or NaN
+// exp of any x: the result may be 0, subnormal, infinite or NaN
 inline __attribute__((noinline, cold)) f32v exp_far(f32v x) {
-    x = larger(splat<f32v>(-104), smaller(splat<f32v>(89), x));        // beyond it is 0 or inf; a NaN passes through
+    x = larger(splat<f32v>(-104), smaller(splat<f32v>(89), x));        // beyond these exp is 0 or inf; NaN propagates
     const f32v n = rint(x * splat<f32v>(LOG2_E));
     return times_power_of_two(exponential(x, n) + splat<f32v>(1), n);
 }
 
-// exp of what lies between -87 and 87: the power of two is added to the exponent.
+// exp for x from -87 to 87: the power of two is added to the exponent.
 inline f32v exp_near(f32v x) {
     const Rounded by = in_powers<0>(x);
     const f32v e = exponential(x, by.n) + splat<f32v>(1);
@@ -45,7 +45,7 @@ inline f32v exp(f32v x) {
     return __builtin_expect(anywhere(far), 0) ? exp_far(x) : exp_near(x);
 }
 
-// What is left of x after rounding is exact, and less than ln 2 / 2 when it is in units of e: no multiple of ln 2 has to be taken away.
+// 2**x = 2**n exp((x - n) ln 2), where x - n is exact, so that no multiple of ln 2 has to be subtracted.
 inline __attribute__((noinline, cold)) f32v exp2_far(f32v x) {
     x = larger(splat<f32v>(-151), smaller(splat<f32v>(129), x));
     const f32v n = rint(x);
@@ -60,7 +60,7 @@ inline f32v exp2(f32v x) {
 
 inline f32v exp_finest(f32v x) { return exp(x); }
 
-// 2**MORE * exp(x), for x up to 88 less MORE powers of two; zero where that has no exponent.
+// 2**MORE * exp(x) for results below 2**127; 0 where the result would be subnormal.
 template <int MORE> inline f32v exp_times(f32v x) {
     x = larger(splat<f32v>(-88 - MORE * 2 / 3), x);
     const Rounded by = in_powers<127 + MORE>(x);
@@ -75,7 +75,7 @@ inline f32v expm1(f32v x) {
     using V = f32v;
     const V bounded = larger(splat<V>(-80), smaller(splat<V>(89), x));
     const Rounded by = in_powers<126>(bounded);
-    const V half = (f32v)by.power;                                     // half of the power: the whole may be too large
+    const V half = (f32v)by.power;                                     // 2**n itself may overflow
     const V sum = multiply_add(half, exponential(bounded, by.n), half - splat<V>(0.5));
     return select(abs(x) < splat<V>(1e-8), x, sum + sum);
 }
@@ -106,7 +106,7 @@ inline f32v erf(f32v x) {
     p = multiply_add(p, u, splat<V>(-0.026853811868936667));
     p = multiply_add(p, u, splat<V>(0.1128358514702743));
     p = multiply_add(p, u, splat<V>(-0.37612625824093043));
-    p = multiply_add(p, u, splat<V>(0.1283791657266893));              // 2 / sqrt(pi) is this and 1
+    p = multiply_add(p, u, splat<V>(0.1283791657266893));              // 2 / sqrt(pi) - 1; the size is added at the end
     const V near = multiply_add(p, size, size);
     const V t = smaller(splat<V>(4.05), size);                         // erf is 1 from there on
     V q = splat<V>(-2.1697642142429016e-05);
@@ -122,10 +122,11 @@ inline f32v erf(f32v x) {
 }
 
 // Note [The normal tail]
-// With a = |x|, the share of a normal distribution above a is exp(-a * a / 2) times Mills' ratio, a smooth function: 1/2 at 0, and a
-// polynomial of a / (a + 2.64) (tools/fit_polynomials.py). gelu and its derivative are made of both, with the relative error of that
-// tail, not of 1.
-// exp(-x * x / 2), for x up to 13.25: it is 0 there, in the lines below
+// With a = |x|, the probability of a normal variable above a is exp(-a * a / 2) times Mills' ratio. That is a smooth function, 1/2 at
+// 0, and is computed as a polynomial in a / (a + 2.64) (tools/fit_polynomials.py). gelu and its derivative use this tail rather than
+// 1 minus the distribution function, so they keep their relative accuracy where they are small.
+
+// exp(-x * x / 2), for |x| up to 13.25, where it is 0
 inline f32v normal_density(f32v x) {
     using V = f32v;
     const V y = x * x * splat<V>(-0.5 * LOG2_E);
@@ -155,23 +156,23 @@ inline Tail tail_of(f32v x) {
     return {a, normal_density(a), r};
 }
 
-// f below 0, 1 - f above
+// f for x < 0, 1 - f for x > 0
 inline f32v mirrored(f32v f, f32v x) { return select((i32v)x < 0, f, splat<f32v>(1) - f); }
 
-// The share of a normal distribution below x
+// The distribution function of the normal distribution
 inline f32v normal_cdf(f32v x) {
     const Tail tail = tail_of(x);
     return mirrored(tail.density * tail.ratio, x);
 }
 
-// the derivative of gelu; NaN at infinity, where its formula has 0 * inf
+// The derivative of gelu; NaN at infinity, where its formula has 0 * inf
 inline f32v gelu_slope(f32v x) {
     const Tail tail = tail_of(x);
     const f32v f = tail.density * multiply_add(tail.a, splat<f32v>(-0.39894228040143268), tail.ratio);
     return multiply_add(x, splat<f32v>(0), mirrored(f, x));
 }
 
-// The same from the share below x, which is known
+// The same, given the distribution function of x
 inline f32v gelu_slope(f32v x, f32v share) {
     const f32v a = smaller(splat<f32v>(13.25), abs(x));
     return multiply_add(x, normal_density(a) * splat<f32v>(0.39894228040143268), share);

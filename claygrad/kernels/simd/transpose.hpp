@@ -8,7 +8,7 @@
 namespace clay {
 namespace CLAY_ISA {
 
-// x and y lane by lane: first the lower half of each, then the upper
+// Interleaves the lanes of x and y: first the lower half of each, then the upper half
 #if defined(__AVX512F__)
 inline void interleave(f32v x, f32v y, f32v& low, f32v& high) {
     const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -20,7 +20,7 @@ inline void interleave(f64v x, f64v y, f64v& low, f64v& high) {
     low = _mm512_permutex2var_pd(x, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), y);
     high = _mm512_permutex2var_pd(x, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), y);
 }
-// The other way: the even lanes of x and y after each other, and the odd ones
+// The inverse: the even lanes of x and y, and the odd ones
 inline void separate(f32v x, f32v y, f32v& even, f32v& odd) {
     const __m512i first = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     even = _mm512_permutex2var_ps(x, first, y);

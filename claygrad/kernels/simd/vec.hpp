@@ -1,7 +1,7 @@
-// A vector of the instruction set this file is compiled for; on "base" a vector is one number, so that the
-// functors instantiated there are the scalar specification of all others (style P10). CLAY_VECTOR_BYTES is how wide
-// vectors are, and defined where there are any; sets without intrinsics of their own ask for 16 (simd/vec_portable.hpp).
-// Everything lives in the namespace of the set: the linker must never keep an AVX copy for everyone.
+// Vectors of the instruction set that this file is compiled for. In the set "base" a vector is one number, so its functors are the
+// scalar specification of all others. CLAY_VECTOR_BYTES is the size of a vector, undefined for "base"; sets without intrinsics of
+// their own have 16 bytes (simd/vec_portable.hpp). Everything is in the namespace of the set, so that the linker never uses code of
+// one set for another.
 #pragma once
 #include <stdint.h>
 #if defined(__AVX2__)

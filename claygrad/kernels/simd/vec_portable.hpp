@@ -1,5 +1,5 @@
-// Vectors of 16 bytes, in the compiler's own terms: what a processor has for which no set of this library is written by hand.
-// simd/vec.hpp includes it; where NEON says in one instruction what a loop over the lanes would say, it does.
+// Vectors of 16 bytes by the compiler's vector extension, for processors without a set of intrinsics in this library, such as ARM.
+// simd/vec.hpp includes this file. NEON instructions are used where the compiler would write a loop over the lanes.
 #pragma once
 #include <string.h>
 
@@ -30,7 +30,7 @@ inline f64v multiply_add(f64v x, f64v y, f64v z) { return (f64v)vfmaq_f64((float
     inline f64v name(f64v x) { return f64v{name(x[0]), name(x[1])}; }
 CLAY_BY_LANES(sqrt) CLAY_BY_LANES(floor) CLAY_BY_LANES(ceil) CLAY_BY_LANES(trunc) CLAY_BY_LANES(rint)
 #undef CLAY_BY_LANES
-// Fused: what is left after a rounded quotient is exact by it, and the polynomials count on it.
+// A fused multiply-add: the polynomials and exact remainders rely on its single rounding.
 inline f32v multiply_add(f32v x, f32v y, f32v z) {
     return f32v{__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1]), __builtin_fmaf(x[2], y[2], z[2]), __builtin_fmaf(x[3], y[3], z[3])};
 }

@@ -1,4 +1,4 @@
-// The error function's and the gamma function's kin: claygrad/ops/_special.py says what they compute.
+// Functions related to the error function and to the gamma function; claygrad/ops/_special.py has the definitions.
 #include "special/math.hpp"
 
 namespace clay {
@@ -26,7 +26,7 @@ template <bool S> struct LogNdtr : Taking1 {
     }
 };
 
-// The inverse of erf near 0, and the normal quantile of a small part
+// The inverse of erf near 0, and the normal quantile of a small probability
 template <bool S, class V> V near_erfinv(V y) {
     if (!S) return y * polynomial(QUANTILE_MIDDLE, y * y);
     return y * chebyshev<S, QUANTILE_NEAR>(y * y * splat<V>(1 / 0.18) - splat<V>(1));
@@ -36,7 +36,7 @@ template <bool S, class V> V far_quantile(V p) {
     const V z = sqrt(splat<V>(-2) * log(p)), s = splat<V>(1) / sqrt(z);
     return z * chebyshev<S, QUANTILE_FAR>(s * splat<V>(2 / (LAST - FIRST)) - splat<V>((LAST + FIRST) / (LAST - FIRST)));
 }
-// One step of Newton's towards erfc(y) = wanted: what the series lacks of the last digits. Left out where either is about to underflow.
+// One step of Newton's method for erfc(y) = wanted, which corrects the last digits of the series. Left out where either would underflow.
 template <bool S, class V> V better(V y, V wanted) {
     if (S) return y;
     const auto possible = (y < splat<V>(26)) & (wanted > splat<V>(1e-290));
@@ -58,7 +58,7 @@ template <bool S> struct Ndtri : Taking1 {
         return select(p != p, p, out);
     }
 };
-// By powers of -log(1 - x^2); within 0.0013 of the ends by the quantile.
+// A polynomial in -log(1 - x^2); within 0.0013 of -1 and 1 the quantile.
 template <bool S> struct Erfinv : Taking1 {
     template <class V> V operator()(V x) const {
         const V size = abs(x), one = splat<V>(1), six = splat<V>(6), w = -log((one - size) * (one + size));
@@ -76,7 +76,7 @@ template <bool S> struct Erfinv : Taking1 {
 };
 
 #if defined(__FP_FAST_FMAF)              // without fused sums it would be 2.3 ulp off
-// The same in vectors of floats, at most 1.9 ulp off; near the ends in double precision.
+// The same in single precision, at most 1.9 ulp off; near the ends in double precision.
 struct ErfinvSingle : Taking1 {
     template <class V> V operator()(V x) const {
         constexpr float WHOLE = 0.8862269f, REST = 3.298144e-8f;               // sqrt(pi) / 2; neither turns the sign of -0
@@ -104,7 +104,7 @@ template <class V> V as_single(V x) {                            // rounded as s
     return load_wide<V>(rounded);
 }
 
-// Poles are where the steps down from x have them in the precision of x, as in PyTorch.
+// As in PyTorch, poles are where x - k, rounded to the precision of x, is one.
 template <bool SINGLE> struct MultiGamma : Taking1 {
     template <class V> V operator()(V x) const {
         const int p = (int)numbers.value[0];
@@ -121,7 +121,8 @@ template <bool SINGLE> struct MultiGamma : Taking1 {
 const double BERNOULLI[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798,
                             -174611.0 / 330};
 
-// The sum over k >= 0 of (q + k) ** -s for q > 0: some terms, then Euler-Maclaurin. Four and six are right to 1e-10, for single precision.
+// The sum over k >= 0 of (q + k) ** -s for q > 0: some terms, then the Euler-Maclaurin formula. Four terms and six corrections are right
+// to 1e-10, enough for single precision.
 template <bool S = false, class V> V positive_zeta(V s, V q) {
     constexpr int TERMS = S ? 4 : 10, MORE = S ? 6 : 10;
     const V zero = splat<V>(0), one = splat<V>(1), z = q + splat<V>(TERMS);
@@ -143,7 +144,7 @@ template <bool S = false, class V> V positive_zeta(V s, V q) {
 double any_zeta(double s, double q) {
     if (s == 1) return INF;
     if (s < 1 || q != q) return NAN_;
-    if (s == INF) return q < 1 ? s : q == 1 ? 1 : NAN_;                       // this line and the next: as PyTorch has it
+    if (s == INF) return q < 1 ? s : q == 1 ? 1 : NAN_;                       // this line and the next are PyTorch's values
     if (q == INF) return NAN_;
     if (q > 0) return positive_zeta(s, q);
     if (q == floor(q)) return INF;
@@ -157,7 +158,7 @@ double any_zeta(double s, double q) {
     const double part = q - floor(q), below = positive_zeta(s, 1 - part) - positive_zeta(s, 1 - q);
     return positive_zeta(s, part == 0 ? 1.0 : part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
 }
-// By vectors where it is that sum, or where s tells that there is none; the rest one by one.
+// Vectors where the sum applies or where s alone decides; other elements one by one.
 template <bool S, class V> V zeta_of(V s, V q) {
     const V zero = splat<V>(0), one = splat<V>(1), inf = splat<V>(INF);
     const decltype(s <= one) low = s <= one, sum = (s > one) & (s < inf) & (q > zero) & (q < inf);
@@ -186,7 +187,8 @@ template <class V> V positive_trigamma(V x) {
     return sum + inverse + square * splat<V>(0.5) + polynomial(TRIGAMMA, square) * square * inverse;
 }
 
-// Of order n. The first derivative below 1/2 by reflection, with a sine in the precision of x: so PyTorch has the poles.
+// polygamma of order n. The first derivative below 1/2 is computed by reflection, with a sine in the precision of x, as in PyTorch, which
+// gives the same poles.
 template <bool SINGLE> struct Polygamma : Taking1 {
     template <class V> V operator()(V x) const {
         const double n = numbers.value[0];

@@ -1,4 +1,4 @@
-// What several special functions are made of, in double precision: V is a number or a vector of them.
+// Shared by several special functions, in double precision: V is a number or a vector.
 #pragma once
 #include <math.h>
 
@@ -11,8 +11,8 @@ namespace CLAY_ISA {
 constexpr double PI = 3.141592653589793238463, SQRT_PI = 1.7724538509055160273, HALF_LOG_TWO_PI = 0.91893853320467274178;
 constexpr double NAN_ = __builtin_nan(""), INF = __builtin_inf();
 
-// A Chebyshev series in t as even + t * odd, two series of half the length in u = 2 t^2 - 1: their sums do not wait for each
-// other. Single precision needs fewer terms.
+// A Chebyshev series in t as even + t * odd, two series of half the length in u = 2 t^2 - 1, which the processor computes at the same
+// time. Single precision needs fewer terms.
 template <int N> struct Split { double even[N / 2 + 1], odd[N / 2 + 1]; };
 template <int N> constexpr int needed(const double (&c)[N], bool single) {
     double largest = 0;
@@ -53,7 +53,7 @@ template <int N, class T, class V> V polynomial(const T (&c)[N], V x) {       //
     return sum;
 }
 
-// The same as even + x * odd, two sums of half the length that do not wait for each other
+// The same as even + x * odd: two sums of half the length, which the processor computes at the same time
 template <int N, class V> V polynomial_in_two(const double (&c)[N], V x) {
     const V square = x * x;
     V first = splat<V>(c[0]), second = splat<V>(c[1]);
@@ -90,7 +90,7 @@ template <class V> V stirling(V z) {
     return (z - splat<V>(0.5)) * log(z) - z + (splat<V>(HALF_LOG_TWO_PI) + stirling_rest(z));
 }
 
-// log(gamma(x)) for x > 0: below 10 by way of 1 to 3, with the factors between; a logarithm of their product has no cancellation.
+// log(gamma(x)) for x > 0. Below 10 the argument is reduced to 1 .. 3; the logarithm of the product of the factors has no cancellation.
 template <bool S, class V> V positive_lgamma(V x) {
     const V one = splat<V>(1), three = splat<V>(3), ten = splat<V>(10), zero = splat<V>(0);
     V out = x;
@@ -101,7 +101,7 @@ template <bool S, class V> V positive_lgamma(V x) {
             factors = select(y >= three, factors * less, factors);
             y = select(y >= three, less, y);
         }
-        // A small x means x + 1, which is never formed: it would be rounded.
+        // For small x, gamma(x + 1) is computed without forming x + 1, which would be rounded.
         const V t = select(y < one, y - one, y - one - one);
         out = select(y < one, y, y - one) * t * chebyshev<S, LGAMMA_SERIES>(t) + zero;
         const V logs = log(select(y < one, y, factors));
@@ -114,8 +114,8 @@ template <bool S, class V> V positive_lgamma(V x) {
     return select(x != x, x, out);
 }
 
-// log |gamma(x)| with the digits of single precision: those of double are enough for a difference at 1 and 2, where it is small. So the
-// series is taken at x + 10, and one logarithm of the factors between, the sine of a reflection among them.
+// log |gamma(x)| for a single-precision result: the digits of double precision allow a difference of two numbers near 1 and 2, where
+// the result is small. So the series is evaluated at x + 10, minus one logarithm of all factors, with the sine of a reflection among them.
 template <class V> V short_log_gamma(V x) {
     const V zero = splat<V>(0), one = splat<V>(1), ten = splat<V>(10), inf = splat<V>(INF), largest = splat<V>(1e306);
     const auto below = x <= zero;
@@ -128,18 +128,18 @@ template <class V> V short_log_gamma(V x) {
     return select(x != x, x, select(abs(x) == inf, inf, select(below, -rest, select((x == one) | (x == splat<V>(2)), zero, rest))));
 }
 
-// log |gamma(x)|. sin(pi x) loses nothing when it is taken of the distance from a whole number.
+// log |gamma(x)|. sin(pi x) is computed from the distance of x from a whole number, which is exact.
 template <bool S, class V> V log_gamma(V x) {
     if constexpr (S) return short_log_gamma(x);
     const V zero = splat<V>(0), one = splat<V>(1);
     const V above = positive_lgamma<S>(select(x > zero, x, one - x));
     if (!any(x <= zero)) return select(x != x, x, above);
-    // Below zero a reflection would cancel near the roots, one between any two poles: the C library knows where they are.
+    // For negative x a reflection would lose digits near the roots (one between any two poles): the C library handles them.
     const V below = lanes_of(select(x <= zero, x, one), [](double y) { int sign; return lgamma_r(y, &sign); });
     return select(x != x, x, select(x <= zero, below, above));
 }
 
-// Below 10 by way of 1 to 2, with a positive sum of what is between, or -1/x; beyond by the asymptotic series.
+// digamma: below 10 the argument is reduced to 1 .. 2, where the sum of the 1/x in between has one sign; beyond 10 the asymptotic series.
 template <class V> V positive_digamma(V x) {
     const V zero = splat<V>(0), one = splat<V>(1), two = splat<V>(2), ten = splat<V>(10);
     V out = x;

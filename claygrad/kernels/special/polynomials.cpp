@@ -8,10 +8,10 @@ namespace clay {
 namespace CLAY_ISA {
 namespace {
 
-// The degree: cut off towards zero; what does not fit is below zero.
+// The degree as an integer, rounded towards zero; negative if it does not fit.
 template <class T> int64_t degree_of(T n) { return n - n == 0 && abs(n) < (T)9223372036854775808.0 ? (int64_t)n : -1; }
 
-// a * b - c, rounded once where that costs nothing: PyTorch's loops use the instruction, and recurrences show it.
+// a * b - c with one rounding where the processor has the instruction: PyTorch's loops use it, and the recurrences magnify the difference.
 #if defined(__FMA__)
 inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, -c); }
 inline double fused(double a, double b, double c) { return __builtin_fma(a, b, -c); }
@@ -33,7 +33,8 @@ template <class T, class F> T climb(int64_t n, T first, T second, F step) {
     return q;
 }
 
-// The four kinds inside of -1 .. 1 by angles, in double precision: a rounded angle is off n times as much
+// The four kinds of Chebyshev polynomials inside -1 .. 1, from angles. In double precision, because n times a rounded angle has n times
+// its error.
 template <char KIND> double closed(double x, int64_t n, double sign, double twice) {
     const double angle = __builtin_acos(x), m = (double)n;
     if (KIND == 't') return cos(m * angle);
@@ -121,7 +122,7 @@ struct Legendre : Taking2 {
     }
 };
 
-// The same for one degree by vectors, without a look at single numbers: at the ends of -1 .. 1 the recurrences are exact.
+// The same for one degree and vectors of x. -1 and 1 need no special case: the recurrences are exact there.
 template <class F, class T> bool by_degree(const void* const* in, void* out_n, int64_t n, const Numbers& numbers) {
     using V = vec<T>;
     const T *x = (const T*)in[0], *degrees = (const T*)in[1];
@@ -156,7 +157,7 @@ double gamma_of_1_and(double a) {                                // for a < 12
     return factors * exp(log_gamma_of_1_and(a));
 }
 
-// x ** a * exp(-x) / gamma(a + 1). An exponent of some hundreds has the more digits that the result needs only as a long double.
+// x ** a * exp(-x) / gamma(a + 1). Exponents of several hundred need the digits of a long double, or the result loses accuracy.
 template <bool SINGLE> double lead(double a, double x) {
     using Wide = std::conditional_t<SINGLE, double, long double>;
     if (!SINGLE && a < 12 && x < 600) return pow(x, a) * exp(-x) / gamma_of_1_and(a);
@@ -181,7 +182,8 @@ template <bool SINGLE> double upper_series(double a, double x) {
     const double power = a * log(x) - log_gamma_of_1_and(a);
     return -__builtin_expm1(power) - exp(power) * a * sum;
 }
-// Legendre's continued fraction as a sum of differences (Steed), whose errors do not add up: each is a share of the one before.
+// Legendre's continued fraction as a sum of differences (Steed's algorithm). Errors do not accumulate: each difference is a fraction of
+// the one before.
 template <bool SINGLE> double upper_fraction(double a, double x) {
     double b = x + 1 - a, d = 1 / b, step = d, sum = d;
     for (int n = 1; n < 100000; n++) {
@@ -204,8 +206,8 @@ template <bool SINGLE> double upper(double a, double x) {
 
 template <class T> bool plain(T a, T x) { return (a > 0) & (a < (T)INF) & (x > 0) & (x < (T)INF); }
 
-// The integral's share from 0 to x, or from x on (`all` is 1 or 0), of numbers that are not plain. At infinity: what PyTorch says even
-// beside a NaN. Choices without branches, of which the last ones prevail.
+// The incomplete gamma function (`all` is 1 for the upper one) of zeros, infinities and NaN, with PyTorch's results. Selections without
+// branches: later ones override earlier ones.
 template <class T> T at_the_ends(T a, T x, T all) {
     const T end = (T)INF, none = (T)NAN_, rest = 1 - all;
     T out = a == end ? (x == end ? none : rest) : all;
