@@ -140,10 +140,10 @@ def _alone(base: str, inplace: bool) -> None:
 def _written(base: str) -> Callable[..., Tensor]:
     """The in-place form of an operation that has none of its own."""
     def write(x: Tensor, by: Tensor) -> Tensor:
-        made = _TORCH[base](x, by)
-        if not _TORCH["can_cast"](made.dtype, x.dtype):
+        out = _TORCH[base](x, by)
+        if not _TORCH["can_cast"](out.dtype, x.dtype):
             METHODS["add_"](x, by)              # says which types do not go together
-        return x.copy_(made)
+        return x.copy_(out)
     return write
 
 
@@ -183,21 +183,21 @@ def _pair(base: str, other: str, inplace: bool) -> None:
                                "elements.")
         if isinstance(by, Tensor) and base not in _BY_SCALAR_TENSOR:
             by = by.item()
-        made = []
+        out = []
         for x, with_it in zip(tensors, _for_each(tensors, by)):
             if isinstance(with_it, complex) and base in (*_LIMITS, "clamp_max", "clamp_min"):
                 raise NotImplementedError("clamp is not supported for complex types")
             limit = _limit(x, with_it) if base in _LIMITS and not isinstance(with_it, Tensor) else with_it
-            made.append(function(x, limit, **options))
-        return _result(made, tensors, inplace)
+            out.append(function(x, limit, **options))
+        return _result(out, tensors, inplace)
     _named(name, call, f"`{base}` of each tensor of a list with a number, or with those of another list"
            f"{', in place' * inplace}.")
 
 
 def _limit(x: Tensor, number: Any) -> Tensor:
     """A number as the tensor that `maximum` and `minimum` ask for."""
-    made: Tensor = _TORCH["tensor"](number, dtype=result_type(x, number))
-    return made
+    out: Tensor = _TORCH["tensor"](number, dtype=result_type(x, number))
+    return out
 
 
 def _with_product(base: str, inplace: bool) -> None:
@@ -223,9 +223,9 @@ def _with_product(base: str, inplace: bool) -> None:
                 raise RuntimeError(f"Expected length of scalars to match input of length {len(tensors)} but got "
                                    f"{len(scale)} instead.")
             scale = scale.tolist()
-        made = [function(x, a, b, value=value) for x, a, b, value in zip(tensors, first, second,
+        out = [function(x, a, b, value=value) for x, a, b, value in zip(tensors, first, second,
                                                                          _for_each(tensors, scale))]
-        return _result(made, tensors, inplace)
+        return _result(out, tensors, inplace)
     _named(name, call, f"`{base}` of each tensor of a list with those of two others{', in place' * inplace}.")
 
 
@@ -245,8 +245,8 @@ def _blend(inplace: bool) -> None:
         _same_length(tensors, ends)
         if isinstance(weight, Tensor):
             weight = weight.item()
-        made = [function(x, end, by) for x, end, by in zip(tensors, ends, _for_each(tensors, weight))]
-        return _result(made, tensors, inplace)
+        out = [function(x, end, by) for x, end, by in zip(tensors, ends, _for_each(tensors, weight))]
+        return _result(out, tensors, inplace)
     _named(name, call, f"`lerp` of each tensor of a list to that of another{', in place' * inplace}.")
 
 

@@ -210,7 +210,7 @@ class Form(NamedTuple):
 
 def override_forms() -> dict[Any, Form]:
     """The forms of all functions that have one."""
-    made = {_function(claygrad.Tensor, name): Form() for name in dir(claygrad.Tensor) if _takes_self_alone(name)}
+    out = {_function(claygrad.Tensor, name): Form() for name in dir(claygrad.Tensor) if _takes_self_alone(name)}
     place: Any = claygrad
     for line in _TABLE.strip().replace("\n    ", " ").split("\n"):
         if line.startswith("["):
@@ -218,8 +218,8 @@ def override_forms() -> dict[Any, Form]:
         elif line:
             name, _, rest = line.partition(":")
             function = _function(place, name)
-            made[function] = _form(function, *(part.split() for part in rest.partition("|")[::2]))
-    return made
+            out[function] = _form(function, *(part.split() for part in rest.partition("|")[::2]))
+    return out
 
 
 def _takes_self_alone(name: str) -> bool:

@@ -80,27 +80,27 @@ class Future(Generic[T]):
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
         """A future of what the function makes of this one."""
-        made: Future[S] = Future()
+        out: Future[S] = Future()
 
         def run(future: Future[T]) -> None:
             try:
                 result = callback(future)
             except Exception as wrong:
-                made.set_exception(wrong)
+                out.set_exception(wrong)
             else:
-                made.set_result(result)
+                out.set_result(result)
 
         self._when_done(run)
-        return made
+        return out
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future of all these, done when all are."""
-    made: Future[list[Future[Any]]] = Future()
+    out: Future[list[Future[Any]]] = Future()
     left = len(futures)
     lock = threading.Lock()
     if not left:
-        made.set_result([])
+        out.set_result([])
 
     def one_done(future: Future[Any]) -> None:
         nonlocal left
@@ -108,11 +108,11 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
             left -= 1
             last = left == 0
         if last:
-            made.set_result(list(futures))
+            out.set_result(list(futures))
 
     for future in futures:
         future._when_done(one_done)
-    return made
+    return out
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:

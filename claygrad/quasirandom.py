@@ -130,8 +130,8 @@ class SobolEngine:
         steps = np.concatenate([self.quasi.numpy()[None], self.sobolstate.numpy().T[bits]])
         points = np.bitwise_xor.accumulate(steps, axis=0)
         self.quasi = from_numpy(points[-1].copy())
-        made = from_numpy(points[1:])
-        return made.to(kind) * 2.0**-self.MAXBIT
+        out = from_numpy(points[1:])
+        return out.to(kind) * 2.0**-self.MAXBIT
 
     def _scramble(self) -> None:
         """A random shift and a random linear map of the bits of every dimension."""

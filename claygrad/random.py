@@ -28,10 +28,10 @@ def manual_seed(seed: int) -> Generator:
 
 def seed() -> int:
     """Start a stream that nobody can foresee; returns its seed."""
-    made = default_generator.seed()
+    out = default_generator.seed()
     for generator in generators_in_use():
-        generator.manual_seed(made)
-    return made
+        generator.manual_seed(out)
+    return out
 
 
 def initial_seed() -> int:

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("claygrad/core", "claygrad/native", "claygrad/kernels", "benchmarks", "tools", "claygrad/ops", "claygrad/nn")
+FOLDERS = ("claygrad/core", "claygrad/native", "claygrad/kernels", "benchmarks", "tools", "claygrad/ops", "claygrad/nn", "claygrad/amp", "claygrad/optim",
+           "claygrad/multiprocessing", "claygrad/serialization")
 FILES = ("claygrad/_lazy.py",)
 ENDINGS = {".py", ".pyx", ".pxd", ".h", ".hpp", ".c", ".cpp"}
 
 # As a part of an identifier, between underscores or capitals.
 NAMES = set(
     "stretched way ways door doors leaving farewell quick quicken turned falling least most made halves brain brains "
-    "abreast chosen taken alike grown elsewhere late natively places bent".split()
+    "abreast chosen taken alike grown elsewhere late natively places bent helpings".split()
 )
 # Anywhere in a comment or docstring.
 COMMENTS = (r"\bstretched\b", r"\bfarewell\b", r"\bshort way\b", r"\bquick(ly)? ways?\b", r"\bdoors?\b", r"\babreast\b",

@@ -44,12 +44,12 @@ class _State(threading.local):
 _state = _State()
 
 
-def _taken() -> dict[str, Any]:
+def _settings_now() -> dict[str, Any]:
     return {"enabled": dict(_state.enabled), "dtypes": dict(_state.dtypes), "cache_enabled": _state.cache_enabled,
             "nesting": _state.nesting}
 
 
-carry(_taken, lambda taken: _state.__dict__.update(taken))
+carry(_settings_now, lambda settings: _state.__dict__.update(settings))
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -275,8 +275,8 @@ def _cast(value: Any, device_type: str, dtype: dtype) -> Any:
         return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
     if isinstance(value, Iterable):
         entries = (_cast(v, device_type, dtype) for v in value)
-        made: Any = type(value)
-        return made(entries) if isinstance(value, (list, tuple)) else entries
+        out: Any = type(value)
+        return out(entries) if isinstance(value, (list, tuple)) else entries
     return value
 
 

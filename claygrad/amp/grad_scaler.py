@@ -45,9 +45,9 @@ def _amp_update_scale_(current_scale: Tensor, growth_tracker: Tensor, found_inf:
             current_scale.mul_(scale_backoff_factor)
             growth_tracker.zero_()
         elif growth_tracker.add_(1).item() == growth_interval:
-            grown = current_scale * scale_growth_factor
-            if grown.isfinite():
-                current_scale.copy_(grown)
+            larger = current_scale * scale_growth_factor
+            if larger.isfinite():
+                current_scale.copy_(larger)
             growth_tracker.zero_()
     return current_scale
 
@@ -104,8 +104,8 @@ class GradScaler:
             return outputs * self._scale_on(outputs.device)
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
-            made: Any = type(outputs)
-            return made(scaled) if isinstance(outputs, (list, tuple)) else scaled
+            out: Any = type(outputs)
+            return out(scaled) if isinstance(outputs, (list, tuple)) else scaled
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _unscale_grads_(self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor,

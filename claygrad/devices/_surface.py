@@ -85,9 +85,9 @@ class Stream:
 
     def record_event(self, event: Event | None = None) -> Event:
         """A mark after what was asked so far."""
-        made = (_classes(self.kind)["Event"])() if event is None else event
-        made.record(self)
-        return made
+        out = (_classes(self.kind)["Event"])() if event is None else event
+        out.record(self)
+        return out
 
     def __enter__(self) -> Stream:
         self._outer.append((self.table.current(), self.table.current_stream(self.device_index)))
@@ -410,28 +410,28 @@ def surface(kind: str) -> dict[str, Any]:
     def device_of(obj: Any) -> Any:
         return context(obj.get_device() if obj.device.type == kind else -1)
 
-    made: dict[str, Any] = {one.__name__: one for one in (
+    out: dict[str, Any] = {one.__name__: one for one in (
         is_available, device_count, is_initialized, init, current_device, set_device, get_device_name,
         get_device_properties, get_device_capability, synchronize, manual_seed, manual_seed_all, seed, seed_all,
         initial_seed, _generators, get_rng_state, set_rng_state, get_rng_state_all, set_rng_state_all, empty_cache,
         reset_peak_memory_stats, memory_stats, memory_stats_as_nested_dict, memory_summary, device_memory_used,
         mem_get_info, current_stream, default_stream, set_stream, device_of, set_per_process_memory_fraction,
         get_stream_from_external, is_tf32_supported)}
-    made |= {name: refused(name) for name in _REFUSED}
-    made |= {name: refused_class(name) for name in _REFUSED_CLASSES[kind == "cuda"]}
+    out |= {name: refused(name) for name in _REFUSED}
+    out |= {name: refused_class(name) for name in _REFUSED_CLASSES[kind == "cuda"]}
     if kind == "cuda":
-        made |= {name: refused(name) for name in _REFUSED_BY_CUDA}
-        made |= {"get_sync_debug_mode": get_sync_debug_mode, "set_sync_debug_mode": set_sync_debug_mode,
+        out |= {name: refused(name) for name in _REFUSED_BY_CUDA}
+        out |= {"get_sync_debug_mode": get_sync_debug_mode, "set_sync_debug_mode": set_sync_debug_mode,
                  "memory_cached": counted("used"), "max_memory_cached": counted("peak"),
                  "reset_max_memory_cached": reset_peak_memory_stats}
-    made |= {"memory_allocated": counted("used"), "max_memory_allocated": counted("peak"),
+    out |= {"memory_allocated": counted("used"), "max_memory_allocated": counted("peak"),
              "memory_reserved": counted("used"), "max_memory_reserved": counted("peak"),
              "reset_accumulated_memory_stats": reset_peak_memory_stats,
              "reset_max_memory_allocated": reset_peak_memory_stats,
              "device": context, "stream": _stream_context, "StreamContext": _stream_context,
              "is_bf16_supported": lambda including_emulation=True: available(kind) and including_emulation,
              **_classes(kind)}
-    return made
+    return out
 
 
 class _stream_context:

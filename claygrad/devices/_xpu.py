@@ -61,8 +61,8 @@ class Xpu(Table):
         return dpctl.memory.MemoryUSMDevice(nbytes, queue=self.queues[index])
 
     def array_on(self, raw: Any, kind: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-        made = usm.usm_ndarray(shape, dtype=kind, buffer=raw, strides=strides, offset=offset)
-        return dpnp.ndarray._create_from_usm_ndarray(made)
+        out = usm.usm_ndarray(shape, dtype=kind, buffer=raw, strides=strides, offset=offset)
+        return dpnp.ndarray._create_from_usm_ndarray(out)
 
     def memory_of(self, array: Any) -> tuple[Any, int, int]:
         raw = array.get_array().usm_data
@@ -120,7 +120,7 @@ class Xpu(Table):
 def _own(table: Xpu) -> dict[str, Any]:
     """Functions that dpnp has with fewer arguments than NumPy, or on its default queue, or not at all."""
 
-    def made(name: str) -> Callable[..., Any]:
+    def result(name: str) -> Callable[..., Any]:
         call = getattr(dpnp, name)
 
         def make(shape: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -151,10 +151,10 @@ def _own(table: Xpu) -> dict[str, Any]:
         call = getattr(dpnp, name)
 
         def join(arrays: Any, axis: int = 0, out: Any = None) -> Any:
-            made = call([asarray(x) for x in arrays], axis=axis)
+            result = call([asarray(x) for x in arrays], axis=axis)
             if out is None:
-                return made
-            out[...] = made
+                return result
+            out[...] = result
             return out
         return join
 
@@ -164,10 +164,10 @@ def _own(table: Xpu) -> dict[str, Any]:
         def run(*args: Any, out: Any = None, **kwargs: Any) -> Any:
             if not any(isinstance(x, dpnp.ndarray) for x in args):        # numbers alone
                 return getattr(np, name)(*args, **kwargs)
-            made = call(*args, **kwargs)
+            result = call(*args, **kwargs)
             if out is None:
-                return made
-            out[...] = made
+                return result
+            out[...] = result
             return out
         return run
 
@@ -187,7 +187,7 @@ def _own(table: Xpu) -> dict[str, Any]:
         call = getattr(dpnp, name)
         return lambda x, axis=-1, **kwargs: dpnp.ascontiguousarray(call(x, axis=axis, **kwargs))
 
-    own: dict[str, Any] = {name: made(name) for name in ("empty", "zeros", "ones", "full")}
+    own: dict[str, Any] = {name: result(name) for name in ("empty", "zeros", "ones", "full")}
     own |= {name: joined(name) for name in ("concatenate", "stack")}
     own |= {name: elementwise(name) for name in _ELEMENTWISE if hasattr(dpnp, name)}
     own |= {name: product(name) for name in ("matmul", "dot")}

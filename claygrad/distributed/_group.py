@@ -268,10 +268,10 @@ def _divide_threads(MPI: Any, world: Any) -> None:
 
 def _add(comm: Any, ranks: list[int], backend: str, timeout: timedelta, name: str, desc: str) -> ProcessGroup:
     global _made
-    made = ProcessGroup(comm, ranks, backend, timeout, name, desc)
-    _groups.append(made)
+    out = ProcessGroup(comm, ranks, backend, timeout, name, desc)
+    _groups.append(out)
     _made += 1
-    return made
+    return out
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -456,16 +456,16 @@ def new_subgroups_by_enumeration(
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     seen: set[int] = set()
-    mine, made = None, []
+    mine, out = None, []
     for ranks in ranks_per_subgroup_list:
         for rank in ranks:
             if rank in seen:
                 raise ValueError(f"Rank {rank} has appeared in more than one subgroup")
             seen.add(rank)
-        made.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
+        out.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
         if get_rank() in ranks:
-            mine = made[-1]
-    return mine, made
+            mine = out[-1]
+    return mine, out
 
 
 def new_subgroups(

@@ -27,9 +27,9 @@ def _group_of_this_rank(grids: list[list[int]], name: str) -> Any:
     """Groups of these ranks; the one that this rank is in, or None. All ranks call this."""
     mine = None
     for ranks in grids:
-        made = new_group(ranks, group_desc=f"mesh_{name}", sort_ranks=False)
-        if not not_in(made):
-            mine = made
+        out = new_group(ranks, group_desc=f"mesh_{name}", sort_ranks=False)
+        if not not_in(out):
+            mine = out
     return mine
 
 

@@ -31,13 +31,13 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Tensors of one shape; numbers become tensors of the dtype and on the device of the first tensor."""
     first = next((value for value in values if isinstance(value, Tensor)), None)
     dtype, device = (get_default_dtype(), None) if first is None else (first.dtype, first.device)
-    made = []
+    out = []
     for value in values:
         if not isinstance(value, (Tensor, Number)):
             raise ValueError(f"Input arguments must all be instances of Number, {prefix()}.Tensor or objects "
                              "implementing __torch_function__.")
-        made.append(value if isinstance(value, Tensor) else tensor(value, dtype=dtype, device=device))
-    return broadcast_tensors(*made)
+        out.append(value if isinstance(value, Tensor) else tensor(value, dtype=dtype, device=device))
+    return broadcast_tensors(*out)
 
 
 def standard_normal(shape: Size, like: Tensor) -> Tensor:

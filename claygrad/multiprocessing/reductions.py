@@ -28,9 +28,9 @@ class StorageWeakRef:
     @classmethod
     def from_weakref(cls, cdata: int) -> StorageWeakRef:
         """Made of a number that `_weak_ref` gave."""
-        made = cls.__new__(cls)
-        made._number = made.cdata = cdata
-        return made
+        out = cls.__new__(cls)
+        out._number = out.cdata = cdata
+        return out
 
     def expired(self) -> bool:
         """Whether the storage is gone."""

@@ -89,7 +89,7 @@ def load(f: File, map_location: Place = None, pickle_module: Any = None, *, weig
         path = os.fspath(f)
         with open(path, "rb") as file:
             if _check_start(file, weights_only):
-                return load_legacy(file, lambda made, at: _restored(made, at, map_location), weights_only,
+                return load_legacy(file, lambda storage, at: _restored(storage, at, map_location), weights_only,
                                    pickle_load_args)
         source: str | IO[bytes] = path
     else:
@@ -97,7 +97,7 @@ def load(f: File, map_location: Place = None, pickle_module: Any = None, *, weig
             raise ValueError("f must be a file path in order to use the mmap argument")
         source = buffered(f)
         if _check_start(source, weights_only):
-            return load_legacy(source, lambda made, at: _restored(made, at, map_location), weights_only,
+            return load_legacy(source, lambda storage, at: _restored(storage, at, map_location), weights_only,
                                pickle_load_args)
     reader = Reader(source)
     try:
@@ -138,23 +138,23 @@ class _Shelf:
             size = self.reader.size(f"data/{key}")
             if size != nbytes:
                 raise RuntimeError(f"storage {key} has {size} bytes in the file, not the {nbytes} its tensors speak of")
-            made = self._in_file(key) if self.mapped and not self.swapped else None
-            if made is None:
-                made = self._in_memory(key, nbytes, kind)
-            self.known[key] = _restored(made, location, self.place)
+            out = self._in_file(key) if self.mapped and not self.swapped else None
+            if out is None:
+                out = self._in_memory(key, nbytes, kind)
+            self.known[key] = _restored(out, location, self.place)
         found = self.known[key]
         if found.nbytes() != nbytes and found.device.type != "meta":
             raise RuntimeError(f"storage {key} has {found.nbytes()} bytes, not {nbytes}")
         return found
 
     def _in_memory(self, key: str, nbytes: int, kind: dtype | None) -> Storage:
-        made = empty((nbytes,), DTYPES["uint8"], "cpu")
-        array = array_of(made)
+        out = empty((nbytes,), DTYPES["uint8"], "cpu")
+        array = array_of(out)
         self.reader.read_into(f"data/{key}", array)
         if self.swapped and kind is not None and kind.itemsize > 1:
             part = kind.itemsize // (2 if kind.is_complex else 1)
             array.view(f"u{part}").byteswap(inplace=True)
-        return made.untyped_storage()
+        return out.untyped_storage()
 
     def _in_file(self, key: str) -> Storage | None:
         """The bytes where they are; None where they do not lie as numbers must lie in memory."""

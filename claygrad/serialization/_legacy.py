@@ -30,8 +30,8 @@ class _Storages:
 
     def storage(self, key: str, location: str, nbytes: int, kind: dtype | None) -> Storage:
         if key not in self.known:
-            made = empty((nbytes,), DTYPES["uint8"], "cpu")
-            self.known[key] = made, self.restored(made.untyped_storage(), location), kind
+            out = empty((nbytes,), DTYPES["uint8"], "cpu")
+            self.known[key] = out, self.restored(out.untyped_storage(), location), kind
         if self.known[key][0].numel() != nbytes:
             raise RuntimeError(f"storage {key} has {self.known[key][0].numel()} bytes, not {nbytes}")
         return self.known[key][1]
@@ -81,10 +81,10 @@ def load_legacy(file: IO[bytes], restored: Callable[[Storage, str], Storage], we
         raise RuntimeError("Invalid magic number; corrupt file?")
     if version != VERSION:
         raise RuntimeError(f"Invalid protocol version: {version}")
-    made = read(_next(file), storages.storage, weights_only, options)
+    out = read(_next(file), storages.storage, weights_only, options)
     keys = read(_next(file), storages.storage, True, {})
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise pickle.UnpicklingError("the file is damaged: it has no list of its storages")
     little = told.get("little_endian", True) if isinstance(told, dict) else True
     storages.fill(file, keys, little != (sys.byteorder == "little"))
-    return made
+    return out

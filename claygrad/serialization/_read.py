@@ -107,21 +107,21 @@ class Careful(_InPython):
             raise pickle.UnpicklingError("a tensor is rebuilt by something that rebuilds no tensors")
 
     def load_build(self) -> None:
-        state, made = self.stack.pop(), self.stack[-1]
-        if type(made) in (OrderedDict, Tensor, Parameter):
-            made.__dict__.update(state)
-        elif self._vouched(type(made)):
-            if hasattr(made, "__setstate__"):
-                made.__setstate__(state)
+        state, out = self.stack.pop(), self.stack[-1]
+        if type(out) in (OrderedDict, Tensor, Parameter):
+            out.__dict__.update(state)
+        elif self._vouched(type(out)):
+            if hasattr(out, "__setstate__"):
+                out.__setstate__(state)
                 return
             state, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
             if state:
-                made.__dict__.update(state)
+                out.__dict__.update(state)
             for name, value in (slots or {}).items():
-                setattr(made, name, value)
+                setattr(out, name, value)
         else:
             raise pickle.UnpicklingError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
-                                         f"`add_safe_globals`, but got {type(made)}")
+                                         f"`add_safe_globals`, but got {type(out)}")
 
     def load_newobj(self) -> None:
         arguments = self.stack.pop()

@@ -29,11 +29,11 @@ def rebuild_tensor(storage: Typed, offset: int, size: Any, stride: Any, requires
         raise RuntimeError(f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and "
                            f"itemsize {item} requiring a storage size of {reach * item} are out of bounds for storage "
                            f"of size {storage.storage.nbytes()}")
-    made: Any = on_storage(storage.storage, storage.dtype, shape, strides, offset)
+    out: Any = on_storage(storage.storage, storage.dtype, shape, strides, offset)
     if metadata:                           # values that are the conjugates or negatives of what the storage holds
-        made = made._conj().detach() if metadata.get("conj") else made
-        made = made._neg_view().detach() if metadata.get("neg") else made
-    found: Tensor = made.requires_grad_(bool(requires_grad))
+        out = out._conj().detach() if metadata.get("conj") else out
+        out = out._neg_view().detach() if metadata.get("neg") else out
+    found: Tensor = out.requires_grad_(bool(requires_grad))
     return found
 
 
@@ -59,20 +59,20 @@ def rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Paramete
 
 
 def rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any, state: dict[str, Any]) -> Parameter:
-    made = Parameter(data, bool(requires_grad))
-    made.__dict__.update(state)
-    return made
+    out = Parameter(data, bool(requires_grad))
+    out.__dict__.update(state)
+    return out
 
 
 def rebuild_from_type(function: Callable, kind: type, arguments: tuple, state: Any) -> Tensor:
-    made = function(*arguments)
-    if kind is not Tensor and type(made) is not kind:
-        made = Tensor._make_subclass(kind, made, made.requires_grad)
+    out = function(*arguments)
+    if kind is not Tensor and type(out) is not kind:
+        out = Tensor._make_subclass(kind, out, out.requires_grad)
     if isinstance(state, tuple):
         state = state[0]
     if state:
-        made.__dict__.update(state)
-    return made
+        out.__dict__.update(state)
+    return out
 
 
 def encoded(text: Any, encoding: Any) -> bytes:
@@ -118,8 +118,8 @@ def rebuild_sparse(layout: Any, described: Any) -> Tensor:
         raise pickle.UnpicklingError(f"a sparse tensor is said to be made of {reprlib.repr(described)}")
     if not all(_whole(tuple(one)) is not None for one in described if isinstance(one, (Size, tuple))):
         raise pickle.UnpicklingError("sizes are whole numbers")
-    made: Tensor = UPCALLS["sparse_module"]().rebuilt(layout, described)
-    return made
+    out: Tensor = UPCALLS["sparse_module"]().rebuilt(layout, described)
+    return out
 
 
 # What is only the type of something and is never called by a file.

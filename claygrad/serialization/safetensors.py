@@ -82,10 +82,10 @@ def _arrays(tensors: Any) -> dict[str, Any]:
 def _tensor(found: dict[str, Any]) -> Tensor:
     if found["dtype"] not in _CODES:
         raise ValueError(f"claygrad has no dtype for {found['dtype']}")
-    made = empty(tuple(found["shape"]), DTYPES[_CODES[found["dtype"]]], "cpu")
-    array = array_of(made).reshape(-1)
+    out = empty(tuple(found["shape"]), DTYPES[_CODES[found["dtype"]]], "cpu")
+    array = array_of(out).reshape(-1)
     array.view(numpy.uint8)[:] = numpy.frombuffer(found["data"], numpy.uint8)
-    return made
+    return out
 
 
 def save_model(model: Any, filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:

@@ -26,17 +26,17 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
 
     def to_columns(xp: Any, kind: str, x: Any, out: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
         """(planes, *size) as (planes, elements of the kernel, windows)."""
-        made = xp.empty((x.shape[0], prod(kernel), prod(out)), dtype=x.dtype)
-        run.each("columns", f"to_columns_{kind}", made.size, x, made, made.size,
+        result = xp.empty((x.shape[0], prod(kernel), prod(out)), dtype=x.dtype)
+        run.each("columns", f"to_columns_{kind}", result.size, x, result, result.size,
                  *geometry(x.shape[1:], out, kernel, stride, padding, dilation))
-        return made
+        return result
 
     def from_columns(xp: Any, kind: str, columns: Any, planes: int, size: Any, out: Any, kernel: Any, stride: Any,
                      padding: Any, dilation: Any) -> Any:
-        made = xp.empty((planes, *size), dtype=columns.dtype)
-        run.each("columns", f"from_columns_{kind}", made.size, columns, made, made.size,
+        result = xp.empty((planes, *size), dtype=columns.dtype)
+        run.each("columns", f"from_columns_{kind}", result.size, columns, result, result.size,
                  *geometry(size, out, kernel, stride, padding, dilation))
-        return made
+        return result
 
     def blocks(n: int, bytes_each: int) -> Iterator[tuple[int, int]]:
         step = max(1, min(n, COLUMNS // max(bytes_each, 1)))
@@ -48,8 +48,8 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         n, c = x.shape[:2]
         if is_pointwise(kernel, how[1]) and all(s == 1 for s in how[0]):
             return x.reshape(n, groups, c // groups, prod(out))
-        made = to_columns(xp, kind, x.reshape(n * c, *x.shape[2:]), out, kernel, *how)
-        return made.reshape(n, groups, c // groups * prod(kernel), prod(out))
+        result = to_columns(xp, kind, x.reshape(n * c, *x.shape[2:]), out, kernel, *how)
+        return result.reshape(n, groups, c // groups * prod(kernel), prod(out))
 
     def depthwise(w: Any, groups: int) -> bool:
         """Whether each group has one input channel: then a matrix of columns would have one row."""
@@ -59,37 +59,37 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         n, o, kernel = x.shape[0], w.shape[0], w.shape[2:]
         out = out_sizes(x.shape[2:], kernel, *how)
         if depthwise(w, groups):
-            made = xp.empty((n, o, *out), dtype=x.dtype)
-            run.each("columns", f"depthwise_{kind}", made.size, x, w, bias, made, made.size, o, o // groups,
+            result = xp.empty((n, o, *out), dtype=x.dtype)
+            run.each("columns", f"depthwise_{kind}", result.size, x, w, bias, result, result.size, o, o // groups,
                      *geometry(x.shape[2:], out, kernel, *how))
-            return made
+            return result
         weight = w.reshape(groups, o // groups, -1)
-        made = xp.empty((n, groups, o // groups, prod(out)), dtype=x.dtype)
+        result = xp.empty((n, groups, o // groups, prod(out)), dtype=x.dtype)
         for low, high in blocks(n, x.shape[1] * prod(kernel) * prod(out) * x.dtype.itemsize):
-            xp.matmul(weight, windows_of(xp, kind, x[low:high], groups, out, kernel, how), out=made[low:high])
-        made = made.reshape(n, o, *out)
+            xp.matmul(weight, windows_of(xp, kind, x[low:high], groups, out, kernel, how), out=result[low:high])
+        result = result.reshape(n, o, *out)
         if bias is not None:
-            made += bias.reshape(-1, *[1] * len(out))
-        return made
+            result += bias.reshape(-1, *[1] * len(out))
+        return result
 
     def input_grad(xp: Any, kind: str, g: Any, w: Any, size: Any, how: tuple, groups: int) -> Any:
         n, o, kernel, out = g.shape[0], g.shape[1], w.shape[2:], g.shape[2:]
         c = w.shape[1] * groups
         if depthwise(w, groups):
-            made = xp.empty((n, c, *size), dtype=g.dtype)
-            run.each("columns", f"depthwise_input_{kind}", made.size, g, w, made, made.size, o, o // groups,
+            result = xp.empty((n, c, *size), dtype=g.dtype)
+            run.each("columns", f"depthwise_input_{kind}", result.size, g, w, result, result.size, o, o // groups,
                      *geometry(size, out, kernel, *how))
-            return made
+            return result
         turned = xp.ascontiguousarray(w.reshape(groups, o // groups, -1).swapaxes(1, 2))
         rows = g.reshape(n, groups, o // groups, prod(out))
         if is_pointwise(kernel, how[1]) and tuple(size) == tuple(out):
             return xp.matmul(turned, rows).reshape(n, c, *size)
-        made = xp.empty((n, c, *size), dtype=g.dtype)
+        result = xp.empty((n, c, *size), dtype=g.dtype)
         for low, high in blocks(n, c * prod(kernel) * prod(out) * g.dtype.itemsize):
             columns = xp.ascontiguousarray(xp.matmul(turned, rows[low:high]))
             part = from_columns(xp, kind, columns, (high - low) * c, size, out, kernel, *how)
-            made[low:high] = part.reshape(high - low, c, *size)
-        return made
+            result[low:high] = part.reshape(high - low, c, *size)
+        return result
 
     def usable(xp: Any, a: Any, b: Any, *more: Any) -> tuple[str | None, list[Any]]:
         kind = kind_of(a, b, *more)
@@ -113,14 +113,14 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
             size = transposed_sizes(x.shape[2:], w.shape[2:], how[0], how[1], how[2], extra)
             if min(size) < 1:
                 return None
-            made = input_grad(xp, kind, x, w, size, how, groups)
+            result = input_grad(xp, kind, x, w, size, how, groups)
             if b is not None:
-                made += b.reshape(-1, *[1] * dims)
+                result += b.reshape(-1, *[1] * dims)
         elif min(out_sizes(x.shape[2:], w.shape[2:], *how)) < 1:
             return None
         else:
-            made = forward(xp, kind, x, w, b, how, groups)
-        return same_format(xp, made, input, weight)
+            result = forward(xp, kind, x, w, b, how, groups)
+        return same_format(xp, result, input, weight)
 
     def conv_input(xp: Any, grad_output: Any, weight: Any, stride: Any, padding: Any, dilation: Any, spare: Any,
                    groups: int) -> Any:
@@ -144,10 +144,10 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         (n, o), c, out = g.shape[:2], x.shape[1], g.shape[2:]
         how = settings(len(kernel), stride, padding, dilation)
         if c == groups > 1:
-            made = xp.empty((o, 1, *kernel), dtype=x.dtype)
-            run.rows("columns", f"depthwise_weight_{kind}", made.size, n * prod(out), g, x, made, n, o, o // groups,
+            result = xp.empty((o, 1, *kernel), dtype=x.dtype)
+            run.rows("columns", f"depthwise_weight_{kind}", result.size, n * prod(out), g, x, result, n, o, o // groups,
                      *geometry(x.shape[2:], out, kernel, *how))
-            return made
+            return result
         total: Any = None
         for low, high in blocks(n, c * prod(kernel) * prod(out) * x.dtype.itemsize):
             columns = windows_of(xp, kind, x[low:high], groups, out, kernel, how)
@@ -165,8 +165,8 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
             return None
         x = xp.ascontiguousarray(x)
         out = out_sizes(x.shape[-2:], kernel, stride, padding, dilation)
-        made = to_columns(xp, kind, x.reshape(-1, *x.shape[-2:]), out, kernel, stride, padding, dilation)
-        return recast(made.reshape(*x.shape[:-3], x.shape[-3] * prod(kernel), prod(out)), input.dtype)
+        result = to_columns(xp, kind, x.reshape(-1, *x.shape[-2:]), out, kernel, stride, padding, dilation)
+        return recast(result.reshape(*x.shape[:-3], x.shape[-3] * prod(kernel), prod(out)), input.dtype)
 
     def col2im(xp: Any, input: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
         kind = kind_of(input)
@@ -175,9 +175,9 @@ def forms(run: Kernels) -> dict[str, Callable[..., Any]]:
         *lead, rows, _ = input.shape
         c = rows // prod(kernel)
         out = out_sizes(size, kernel, stride, padding, dilation)
-        made = from_columns(xp, kind, xp.ascontiguousarray(input), prod(lead) * c, size, out, kernel, stride, padding,
+        result = from_columns(xp, kind, xp.ascontiguousarray(input), prod(lead) * c, size, out, kernel, stride, padding,
                             dilation)
-        return made.reshape(*lead, c, *size)
+        return result.reshape(*lead, c, *size)
 
     return {"convolution": convolution, "_conv_input": conv_input, "_conv_weight": conv_weight, "im2col": im2col,
             "col2im": col2im}

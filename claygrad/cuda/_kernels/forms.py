@@ -41,10 +41,10 @@ def plain(xp: Any, *arrays: Any) -> list[Any]:
 def forms(kernels: Kernels) -> dict[str, Callable[..., Any]]:
     """The forms, by the names of their operations."""
     from claygrad.cuda._kernels.convolutions import forms as convolutions
-    made: dict[str, Callable[..., Any]] = {}
+    out: dict[str, Callable[..., Any]] = {}
     for part in (_softmax, _norms, _batch_norm, _losses, _attention, _pools, _indices, convolutions):
-        made |= part(kernels)
-    return made
+        out |= part(kernels)
+    return out
 
 
 # --- softmax ---------------------------------------------------------------------------------------------------------
@@ -100,16 +100,16 @@ def _norms(run: Kernels) -> dict[str, Callable[..., Any]]:
 
     def layer_norm(xp: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
         shape = moments_shape(input, normalized_shape)
-        made = forward(xp, input, weight, bias, max(1, prod(shape)), 1, 1, eps, True)
-        if made is None:
+        result = forward(xp, input, weight, bias, max(1, prod(shape)), 1, 1, eps, True)
+        if result is None:
             return None
         kept = statistics_dtype(input, weight, bias)
-        return recast(made[0], input.dtype), *[x.reshape(shape).astype(kept, copy=False) for x in made[1:]]
+        return recast(result[0], input.dtype), *[x.reshape(shape).astype(kept, copy=False) for x in result[1:]]
 
     def rms_norm(xp: Any, input: Any, normalized_shape: Any, weight: Any, eps: float) -> Any:
         shape = moments_shape(input, normalized_shape)
-        made = forward(xp, input, weight, None, max(1, prod(shape)), 1, 1, eps, False)
-        return None if made is None else (recast(made[0], input.dtype), made[2].reshape(shape))
+        result = forward(xp, input, weight, None, max(1, prod(shape)), 1, 1, eps, False)
+        return None if result is None else (recast(result[0], input.dtype), result[2].reshape(shape))
 
     def columns(xp: Any, kind: str, g: Any, x: Any, mean: Any, rstd: Any, wanted: Sequence[bool]) -> list[Any]:
         """Sums over the rows: the gradients of weight and bias."""
@@ -138,17 +138,17 @@ def _norms(run: Kernels) -> dict[str, Callable[..., Any]]:
             return None
         nothing = xp.empty(0, dtype=input.dtype)
         to_x = recast(backward(xp, g, x, None, rstd, scale, 1, 1), input.dtype) if output_mask[0] else nothing
-        made = columns(xp, kind, g, x, None, rstd, (output_mask[1], False))[0]
-        return to_x, nothing if made is None else recast(made.reshape(normalized_shape), input.dtype)
+        result = columns(xp, kind, g, x, None, rstd, (output_mask[1], False))[0]
+        return to_x, nothing if result is None else recast(result.reshape(normalized_shape), input.dtype)
 
     def group_norm(xp: Any, input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int,
                    eps: float) -> Any:
-        made = forward(xp, input, weight, bias, N * group, group, HxW, eps, True)
-        if made is None:
+        result = forward(xp, input, weight, bias, N * group, group, HxW, eps, True)
+        if result is None:
             return None
         kept = statistics_dtype(input, weight, bias)
-        return (same_format(xp, recast(made[0], input.dtype), input),
-                *[x.reshape(N, group).astype(kept, copy=False) for x in made[1:]])
+        return (same_format(xp, recast(result[0], input.dtype), input),
+                *[x.reshape(N, group).astype(kept, copy=False) for x in result[1:]])
 
     def group_norm_backward(xp: Any, grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int,
                             HxW: int, group: int, eps: float, output_mask: Sequence[bool]) -> Any:
@@ -210,10 +210,10 @@ def _batch_norm(run: Kernels) -> dict[str, Callable[..., Any]]:
                      1)
         to_x = nothing
         if output_mask[0]:
-            made = xp.empty(x.shape, dtype=x.dtype)
-            run.each("norm", f"channel_norm_backward_{kind}", x.size, g, x, mean, rstd, scale, sums[0], sums[1], made,
+            result = xp.empty(x.shape, dtype=x.dtype)
+            run.each("norm", f"channel_norm_backward_{kind}", x.size, g, x, mean, rstd, scale, sums[0], sums[1], result,
                      x.size, c, places, n * places, training)
-            to_x = recast(made, input.dtype)
+            to_x = recast(result, input.dtype)
         return (to_x, sums[1].astype(kept) if output_mask[1] else nothing,
                 sums[0].astype(kept) if output_mask[2] else nothing)
 
@@ -280,20 +280,20 @@ def _attention(run: Kernels) -> dict[str, Callable[..., Any]]:
         run.run("attention", f"attention_{kind}", batch * heads * -(-queries // 8), 256, q, k, v, mask, out, logs,
                 queries, keys, depth, heads, *steps, scale, is_causal)
         if out.dtype != query.dtype or not query.flags.c_contiguous:           # laid out as the query
-            made = xp.empty_like(query)
-            made[...] = out.astype(query.dtype, copy=False)
-            out = made
+            result = xp.empty_like(query)
+            result[...] = out.astype(query.dtype, copy=False)
+            out = result
         return out, logs
 
     def attention_backward(xp: Any, grad_output: Any, query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool,
                            scale: float, out: Any, log_sum: Any) -> Any:
-        g, q, k, v, made, logs = plain(xp, *(wide(x) for x in (grad_output, query, key, value, out, log_sum)))
+        g, q, k, v, result, logs = plain(xp, *(wide(x) for x in (grad_output, query, key, value, out, log_sum)))
         kind = fits(q, k, v, g, logs)
         if kind is None:
             return None
         mask, steps = added(xp, attn_mask, q, k)
         (batch, heads, queries, depth), keys = q.shape, k.shape[2]
-        dots = xp.ascontiguousarray((g * made).sum(axis=-1))
+        dots = xp.ascontiguousarray((g * result).sum(axis=-1))
         grads = [xp.empty(x.shape, dtype=x.dtype) for x in (q, k, v)]
         rest = (queries, keys, depth, heads, *steps, scale, is_causal)
         given = (g, q, k, v, mask, logs, dots)

@@ -24,9 +24,9 @@ class Kernels:
         if family not in self.families:
             self.families[family] = self.module.RawModule(code=source_of(family), options=("--std=c++17",))
         kernel = next(k for k in kernels_of(family) if k.entry == entry)
-        made = self.found[entry] = (self.families[family].get_function(entry),
+        out = self.found[entry] = (self.families[family].get_function(entry),
                                     tuple(_NUMBERS.get(kind) for kind, _ in kernel.parameters))
-        return made
+        return out
 
     def run(self, family: str, entry: str, blocks: int | tuple[int, int], threads: int, *given: Any) -> None:
         """Start a kernel. Arrays are contiguous; None is a null pointer; numbers become what the kernel takes."""

@@ -30,7 +30,7 @@ def kernels_of(family: str) -> tuple[Kernel, ...]:
     text = text_of(family)
     kinds = text.splitlines()[0].removeprefix("// types: ").split()
     macro = re.search(r"#define WINDOWS ((?:.*\\\n)*.*)", text)
-    made = []
+    out = []
     for name, listed in re.findall(r"^template <typename T> KERNEL (\w+)\(([^)]*)\)", text, re.MULTILINE):
         if macro is not None:
             listed = re.sub(r"\bWINDOWS\b", macro[1].replace("\\\n", " "), listed)
@@ -38,8 +38,8 @@ def kernels_of(family: str) -> tuple[Kernel, ...]:
         for kind in kinds:
             parameters = tuple((re.sub(r"\bT\b", TYPES[kind], word[:word.rindex(" ")]), word[word.rindex(" ") + 1:])
                                for word in words)
-            made.append(Kernel(name, f"{name}_{kind}", TYPES[kind], parameters))
-    return tuple(made)
+            out.append(Kernel(name, f"{name}_{kind}", TYPES[kind], parameters))
+    return tuple(out)
 
 
 @cache

@@ -70,9 +70,9 @@ class ShardedTensor(Tensor):
     @staticmethod
     def of(local: Tensor, unit: Unit, index: int) -> ShardedTensor:
         """Rows, and the parameter that says where they belong."""
-        made: Any = local.detach().as_subclass(ShardedTensor)
-        made._unit, made._index = unit, index
-        out: ShardedTensor = made
+        result: Any = local.detach().as_subclass(ShardedTensor)
+        result._unit, result._index = unit, index
+        out: ShardedTensor = result
         return out
 
     def full_tensor(self) -> Tensor:
