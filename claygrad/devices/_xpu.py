@@ -120,7 +120,7 @@ class Xpu(Table):
 def _own(table: Xpu) -> dict[str, Any]:
     """Functions that dpnp has with fewer arguments than NumPy, or on its default queue, or not at all."""
 
-    def result(name: str) -> Callable[..., Any]:
+    def factory(name: str) -> Callable[..., Any]:
         call = getattr(dpnp, name)
 
         def make(shape: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -187,7 +187,7 @@ def _own(table: Xpu) -> dict[str, Any]:
         call = getattr(dpnp, name)
         return lambda x, axis=-1, **kwargs: dpnp.ascontiguousarray(call(x, axis=axis, **kwargs))
 
-    own: dict[str, Any] = {name: result(name) for name in ("empty", "zeros", "ones", "full")}
+    own: dict[str, Any] = {name: factory(name) for name in ("empty", "zeros", "ones", "full")}
     own |= {name: joined(name) for name in ("concatenate", "stack")}
     own |= {name: elementwise(name) for name in _ELEMENTWISE if hasattr(dpnp, name)}
     own |= {name: product(name) for name in ("matmul", "dot")}
