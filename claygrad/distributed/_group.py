@@ -259,7 +259,12 @@ _spawn_module.in_ranks = _spawned_here
 def _divide_threads(MPI: Any, world: Any) -> None:
     """Share the processors among the ranks of this host, unless the user said how many threads there are to be."""
     local = world.Split_type(MPI.COMM_TYPE_SHARED)
-    if local.size > 1 and not any(os.environ.get(name) for name in ("CLAYGRAD_NUM_THREADS", "OMP_NUM_THREADS")):
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    if os.environ.get("CLAYGRAD_NUM_THREADS"):
+        pass                                     # read when claygrad is imported
+    elif told.isdecimal() and int(told):
+        set_num_threads(int(told))
+    elif local.size > 1:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         each, more = divmod(cores, local.size)
         set_num_threads(max(1, min(get_num_threads(), each + (local.rank < more))))

@@ -7,8 +7,8 @@ from libc.string cimport memcpy, memset
 from claygrad.core.op cimport Op, fast_t
 from claygrad.core.graph.inplace cimport write_layout
 from claygrad.core.data.kernels cimport copy_bytes, join_rows
-from claygrad.core.data.layout cimport (Layout, channels_last, fresh, fresh_channels_last, fresh_like, is_broadcast, same_view,
-                                        strictly_row_major)
+from claygrad.core.data.layout cimport (Layout, channels_last, fresh, fresh_channels_last, fresh_like, is_broadcast, new_layout,
+                                        same_view, strictly_row_major)
 from claygrad.native.mask cimport single
 from claygrad.native.rearrange cimport channels_at_the_end, fill_with
 from claygrad.native.elementwise cimport fresh_run, is_permuted
@@ -31,6 +31,9 @@ cdef struct Blocks:
 # Bytes above which copies may use threads.
 cdef enum:
     RELEASE = 262144
+
+# Expanded tensors may seem to have any number of elements: up to here their sizes can be added and multiplied.
+cdef int64_t LARGEST_STRIDED = 1 << 36
 
 
 cdef int _anywhere(Op op) except -1:
@@ -135,8 +138,26 @@ cdef bint _ambiguous(Layout v) noexcept:
     return (v.ndim == 4 or v.ndim == 5) and (v.shape[1] == 1 or pixels == 1)
 
 
+cdef int _write_side_by_side(Layout out, object parts, int d, bint stacked) except -1:
+    """Write parts along axis d; those that are stacked do not have it."""
+    cdef Layout v, place
+    cdef int64_t strides[6]
+    cdef int64_t start = 0
+    cdef int i, k = 0
+    for i in range(out.ndim):
+        if i != d or not stacked:
+            strides[k] = out.strides[i]
+            k += 1
+    for part in parts:
+        v = (<Tensor>part).layout
+        place = new_layout(out.storage, out.dtype, v.ndim, v.shape, strides, start * out.strides[d])
+        write_layout(place, v)
+        start += 1 if stacked else v.shape[d]
+    return 0
+
+
 cdef Layout _joined(Op op, Joined* a, Layout target):
-    """cat(tensors, dim) and stack(tensors, dim) of contiguous tensors of one dtype, and cat of channels-last images."""
+    """cat(tensors, dim) and stack(tensors, dim) of one dtype: contiguous, or of at most three axes; cat of channels-last images."""
     cdef object parts = <object>a.tensors, dim = <object>a.dim
     cdef bint stacked = op.name == "stack"
     cdef int64_t shape[6]
@@ -147,7 +168,7 @@ cdef Layout _joined(Op op, Joined* a, Layout target):
     cdef char* to
     cdef int rank[6]                                 # order of the axes in memory
     cdef int i, d, ndim
-    cdef bint by_channels
+    cdef bint by_channels, strided = False
     if target is not None or type(dim) is not int or not parts or not isinstance(parts[0], Tensor):
         return None
     first = (<Tensor>parts[0]).layout
@@ -162,7 +183,14 @@ cdef Layout _joined(Op op, Joined* a, Layout target):
         v = (<Tensor>part).layout
         if v.dtype is not first.dtype or v.ndim != first.ndim or v.numel == 0:
             return None
-        if not channels_last(v) if by_channels else not v.contiguous or _ambiguous(v):
+        if by_channels:
+            if not channels_last(v):
+                return None
+        elif not v.contiguous:
+            if v.ndim > 3 or v.numel >= LARGEST_STRIDED:
+                return None
+            strided = True
+        elif _ambiguous(v):
             return None
         for i in range(v.ndim):
             if v.shape[i] != first.shape[i] and (stacked or i != d):
@@ -180,6 +208,9 @@ cdef Layout _joined(Op op, Joined* a, Layout target):
             inner *= shape[i]
     inner *= first.dtype.itemsize
     out = fresh_channels_last(first.dtype, shape) if by_channels else fresh(first.dtype, ndim, shape)
+    if strided:
+        _write_side_by_side(out, parts, d, stacked)
+        return out
     to = out.data()
     count = len(parts)
     froms = <const char**>malloc(count * (sizeof(char*) + sizeof(int64_t)))

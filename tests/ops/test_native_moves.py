@@ -70,6 +70,31 @@ def test_large_tensors_join_along_every_axis():
         claygrad.cat([tensor(x), tensor(x[:, :69])], 0)
 
 
+@pytest.mark.parametrize("layout", [lambda t: t.transpose(0, -1), lambda t: t[..., ::2], lambda t: t[..., 3:],
+                                    lambda t: t[:1].expand(7, *t.shape[1:]), lambda t: t[..., :1].expand(*t.shape[:-1], 9)])
+@pytest.mark.parametrize("shape", [(600,), (20, 30), (4, 5, 30)])
+def test_tensors_of_any_layout_join_along_every_axis(layout: Callable, shape: tuple):
+    part = layout(tensor(ROOM.reshape(-1)[:600].reshape(shape)))
+    ndim = part.dim()
+    parts = [part, part * 2, part]
+    for dim in range(-ndim, ndim):
+        out = claygrad.cat(parts, dim)
+        assert out.is_contiguous()
+        assert numpy.array_equal(out.numpy(), numpy.concatenate([p.numpy() for p in parts], dim))
+    for dim in range(-ndim - 1, ndim + 1):
+        out = claygrad.stack(parts, dim)
+        assert out.is_contiguous()
+        assert numpy.array_equal(out.numpy(), numpy.stack([p.numpy() for p in parts], dim))
+
+
+def test_tensors_expanded_beyond_all_memory_are_not_joined():
+    for size in (2**40, 2**61, 2**62):
+        x = claygrad.ones(1).expand(size)
+        for join in (claygrad.cat, claygrad.stack):
+            with pytest.raises((RuntimeError, ValueError, MemoryError)):
+                join([x, x, x])
+
+
 @pytest.mark.parametrize("shape", [(70_001,), (3, 1, 5), (2, 3), ()])
 def test_a_cast_and_back_keeps_what_fits(shape: tuple):
     x = claygrad.tensor(numpy.random.RandomState(2).randint(-100, 100, shape).astype("float32"))
