@@ -207,22 +207,6 @@ def _tell_of_old_form(name: str, order: tuple[str, ...], operands: tuple[str, ..
                           f"the following signatures instead:\n\t{name}({', '.join(now)})")
 
 
-def kind_of(value: Any) -> str:
-    """The type of an argument as torch's errors print it."""
-    kind = type(value)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-
-
-def no_such_overload(op: Any, method: bool, out: bool, given: tuple, named: dict[str, Any]) -> TypeError:
-    """torch's message for a call that matches neither the overload with a tensor nor the one with a number."""
-    got = [kind_of(value) for value in given[method:]]
-    got += [f"{name}={kind_of(value)}" for name, value in named.items()]
-    first, last = ("" if method else "Tensor input, "), (", *, Tensor out = None" if out and not method else "")
-    forms = [f" * ({first}{kind} {op.params[1]}{last})" for kind in ("Tensor", "Number")]
-    return TypeError(f"{op.name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected "
-                     "one of:\n" + "\n".join(forms))
-
-
 _OF_NODES = frozenset((
     "_register_hook_dict", "register_hook", "register_prehook", "next_functions", "name", "_sequence_nr",
     "_set_sequence_nr", "_input_metadata", "metadata", "saved_tensors", "_raw_saved_tensors", "to_save",
@@ -237,30 +221,3 @@ def no_node(function: Any, name: str) -> Exception:
                         "attribute directly on an instance of autograd.Function is a legacy access pattern that is no "
                         "longer supported. For examples on how to use new-style autograd functions, see "
                         "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ")
-
-
-# Operations with several overloads in PyTorch, whose errors list the combination of arguments.
-SEVERAL_FORMS = frozenset((
-    "addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all any argsort "
-    "baddbmm baddbmm_ bernoulli bernoulli_ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ "
-    "bitwise_or bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ bucketize clamp "
-    "clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ conv1d conv2d conv3d copysign copysign_ "
-    "count_nonzero ctc_loss cumulative_trapezoid divide divide_ dsplit embedding_bag eq eq_ fill fill_ "
-    "float_power float_power_ floor_divide floor_divide_ fmod fmod_ ge ge_ gradient greater greater_ "
-    "greater_equal greater_equal_ gt gt_ histogram histogramdd hsplit index_fill index_fill_ le le_ lerp lerp_ "
-    "less less_ less_equal less_equal_ lt lt_ masked_fill masked_fill_ max mean min moveaxis movedim multiply "
-    "multiply_ nanquantile narrow ne ne_ not_equal not_equal_ pow pow_ prod quantile random_ remainder "
-    "remainder_ repeat_interleave rsub scatter scatter_ searchsorted set_ sort squeeze squeeze_ squeeze_copy "
-    "sspaddmm std std_mean subtract subtract_ sum tensor_split to to_sparse trapezoid trapz true_divide "
-    "true_divide_ var var_mean view view_copy vsplit where xlogy xlogy_ ").split())
-
-
-def unexpected_keyword(name: str, params: tuple[str, ...], given: list[Any], keywords: dict[str, Any],
-                       unknown: str) -> TypeError:
-    """PyTorch's error for an unknown keyword."""
-    if name not in SEVERAL_FORMS:
-        return TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
-    got = ", ".join([*map(kind_of, given), *(f"{key}={kind_of(value)}" for key, value in keywords.items())])
-    got += ", " * (not given)             # as PyTorch writes it
-    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                     f" * ({', '.join(params)})")

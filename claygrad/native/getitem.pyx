@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.user_warnings import warn
 from claygrad.core.dispatch.arguments cimport exact_int
 from claygrad.core.op cimport Op, find_op
@@ -174,7 +175,7 @@ cdef object _basic_or_tensor(object item, Tensor t, tuple key):
     if hasattr(item, "__index__") and not isinstance(item, numpy.bool_):      # numpy.bool_ has __index__, but it raises
         return exact_int(item)
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                     f"(got {UPCALLS['type_name'](item)})")
+                     f"(got {type_name(item)})")
 
 
 cdef bint _like_tuple(object key):

@@ -102,12 +102,10 @@ from claygrad.ops import (
     view,
     windows,
 )
-from claygrad.ops._data import type_name
 from claygrad.ops._numbers import assigned
 from claygrad.ops._registry import METHODS
 
 install_verbs()
-UPCALLS["type_name"] = type_name
 UPCALLS["element"] = assigned                               # what x[0] = number writes
 UPCALLS["is_contiguous"] = METHODS.pop("is_contiguous")     # the compiled method asks it about memory formats only
 attach(METHODS)

@@ -8,7 +8,8 @@ import numpy as np
 
 from claygrad.core import Size, Storage, Tensor, device, dtype, empty, parse_device, prefix, wrap, wrap_on
 from claygrad.core.dispatch.determinism import initial
-from claygrad.ops._data import array_from, is_sequence, shareable, type_name
+from claygrad.core.dispatch.wrong_arguments import type_name
+from claygrad.ops._data import array_from, is_sequence, shareable
 from claygrad.ops._storages import TypedStorage, elements_of
 
 _FORMS = (" * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"

@@ -11,16 +11,13 @@ import numpy as np
 
 from claygrad.core import (
     DTYPES,
-    Size,
     Tensor,
     default_dtype,
-    device,
     dtype_of_numpy,
-    prefix,
     promote_types,
     recast_array,
 )
-from claygrad.core import dtype as DType
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.ops._numbers import fits
 
 if TYPE_CHECKING:
@@ -238,15 +235,6 @@ def _read_bool(value: Any, into: dtype) -> bool:
 
 
 _READERS = {"f": _read_float, "c": _read_complex, "i": _read_int, "u": _read_int, "bool": _read_bool}
-
-
-def type_name(value: Any) -> str:
-    """A type as messages print it: NumPy's and claygrad's own with their library before them."""
-    kind = type(value)
-    if isinstance(value, (DType, device, Size)):
-        return f"{prefix()}.{kind.__name__}"
-    compiled = kind.__flags__ & 1 << 8 and kind.__module__.partition(".")[0] not in ("builtins", "claygrad")
-    return f"{kind.__module__}.{kind.__name__}" if compiled or kind.__module__ == "numpy" else kind.__name__
 
 
 def supported(kind: np.dtype) -> dtype:

@@ -5,8 +5,8 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from claygrad.core import Tensor, empty, empty_strided, parse_device, parse_dtype, prefix, without_writes
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.native.random import Generator
-from claygrad.ops._data import type_name
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._formats import strided, strides_like
 

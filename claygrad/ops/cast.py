@@ -21,8 +21,8 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import dtype as DType
 from claygrad.core import promote_types as core_promote_types
 from claygrad.core import result_type as core_result_type
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.user_warnings import warn
-from claygrad.ops._data import type_name
 from claygrad.ops._formats import (
     check_format,
     contiguous_format,

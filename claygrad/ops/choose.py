@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from claygrad.core import Tensor as TensorType
 from claygrad.core import into
 from claygrad.core.dispatch.determinism import alert
-from claygrad.ops._data import type_name
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.ops._formats import empty_array, empty_array_like
 from claygrad.ops._geometry import broadcast, product
 from claygrad.ops._indices import add_at, legacy, out_of_bounds, widened

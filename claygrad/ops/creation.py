@@ -23,9 +23,10 @@ from claygrad.core import (
     wrap,
     wrap_on,
 )
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.user_warnings import warn, warn_once
 from claygrad.ops._constructor import construct
-from claygrad.ops._data import array_from, is_sequence, shareable, supported, type_name
+from claygrad.ops._data import array_from, is_sequence, shareable, supported
 from claygrad.ops._formats import dense_like, element_strides, strided
 from claygrad.ops._formats import layout as layout_type
 from claygrad.ops._registry import composite

@@ -11,7 +11,8 @@ from claygrad.core import Tensor as TensorType
 from claygrad.core import empty as core_empty
 from claygrad.core import empty_strided as core_empty_strided
 from claygrad.core.dispatch.determinism import initial
-from claygrad.ops._data import number_dtype, type_name
+from claygrad.core.dispatch.wrong_arguments import type_name
+from claygrad.ops._data import number_dtype
 from claygrad.ops._formats import (
     check_format,
     contiguous_format,

@@ -5,7 +5,7 @@ from math import pi, sqrt
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, default_dtype
-from claygrad.ops._data import type_name
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.ops._formats import strided
 from claygrad.ops._registry import composite
 from claygrad.ops._words import NAMES, refuse_gradient

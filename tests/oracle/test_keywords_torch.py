@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import claygrad  # noqa: E402
 from claygrad.core import Op  # noqa: E402
-from claygrad.core.errors import SEVERAL_FORMS  # noqa: E402
+from claygrad.core.dispatch.wrong_arguments import SEVERAL_FORMS  # noqa: E402
 
 # Other names of div, mul and sub, which PyTorch refuses in other words than those.
 KNOWN = ["divide", "divide_", "multiply", "multiply_", "subtract", "subtract_", "true_divide", "true_divide_"]

@@ -10,7 +10,7 @@ from claygrad.core.op cimport (P_ANY, P_BOOL, P_DTYPE_OPT, P_FLOAT, P_FLOAT_OPT,
                                P_STR_OPT, P_TENSOR_NUM, P_TENSOR_NUM_OPT, P_TENSOR_OPT, P_TENSORS, Op)
 from claygrad.core.data.dtype cimport CAT_FLOAT, parse
 from claygrad.core.tensor cimport Tensor
-from claygrad.core.errors import SEVERAL_FORMS, kind_of, unexpected_keyword
+from claygrad.core.dispatch.wrong_arguments import SEVERAL_FORMS, type_name, unexpected_keyword
 from claygrad.core.tensor import UPCALLS
 
 cdef extern from "Python.h":
@@ -25,15 +25,15 @@ _NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", 
 cdef object _wrong(Op op, int i, object value, bint by_place):
     wanted = _NAMES[op.kinds[i]]
     place = f" (position {i + 1 - op.method})" if by_place else ""
-    kind = kind_of(value)
+    kind = type_name(value)
     if op.kinds[i] in (P_INTS, P_INTS_OPT) and isinstance(value, (tuple, list)) and value:
         bad = next((k for k, x in enumerate(value) if not _is_int(x)), 0)
         return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be tuple of ints, but found element of type "
-                         f"{type(value[bad]).__name__} at pos {bad}")
+                         f"{type_name(value[bad])} at pos {bad}")
     if op.kinds[i] == P_TENSORS and isinstance(value, (tuple, list)):
         for k, x in enumerate(value):
             if not isinstance(x, Tensor):
-                return TypeError(f"expected Tensor as element {k} in argument {i}, but got {type(x).__name__}")
+                return TypeError(f"expected Tensor as element {k} in argument {i}, but got {type_name(x)}")
     return TypeError(f"{op.name}(): argument '{op.params[i]}'{place} must be {wanted}, not {kind}")
 
 
@@ -248,10 +248,10 @@ cdef object collect(Op op, PyObject** args, Py_ssize_t n):
             continue
         if i and len(value) > 1:
             raise TypeError(f"{op.name}(): argument '{op.params[op.varargs]}' failed to unpack the object at pos {i + 1} with error "
-                            f"\"type must be tuple of ints,but got {kind_of(x)}\"")
+                            f"\"type must be tuple of ints,but got {type_name(x)}\"")
         if len(value) > 1 and _is_int(value[1]) and op.name in SEVERAL_FORMS:
             raise TypeError(f"{op.name}() received an invalid combination of arguments - got "
-                            f"({', '.join([kind_of(given) for given in value])}), but expected one of:\n"
+                            f"({', '.join([type_name(given) for given in value])}), but expected one of:\n"
                             f" * (tuple of ints {op.params[op.varargs]})")
         return None
     value = tuple([x if type(x) is int else exact_int(x) for x in value])

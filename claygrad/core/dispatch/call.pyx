@@ -20,7 +20,8 @@ from claygrad.core.graph.node cimport Node
 from claygrad.core.graph.observe cimport FORWARD, INPLACE, observed, wanted
 from claygrad.core.overrides cimport asking, hand_over, meet, overriding
 from claygrad.core.overrides import on_asking
-from claygrad.core.errors import no_such_overload, old_form
+from claygrad.core.dispatch.wrong_arguments import no_such_overload, type_name
+from claygrad.core.errors import old_form
 from claygrad.core.graph.record cimport record_inputs, record_output, should_record
 from claygrad.core.sparse_tensor cimport any_sparse
 from claygrad.core.tensor cimport CUT, Tensor, mark_cut, new_tensor, requires, shape_text
@@ -149,7 +150,7 @@ cdef object _call "clay_call" (object self, PyObject** args, size_t nargsf, PyOb
     if op.kinds[0] == P_TENSOR_NUM and not isinstance(<object>slots[0], Tensor) and not isinstance(<object>slots[1], Tensor):
         if op.name not in _OF_NUMBERS:
             return _refused(op, args, n, kwnames, TypeError(f"{op.name}(): argument '{op.params[0]}' (position 1) must be Tensor, not "
-                                                            f"{type(<object>slots[0]).__name__}"))
+                                                            f"{type_name(<object>slots[0])}"))
         value = UPCALLS["tensor"](<object>slots[0])
         if kept is None:
             kept = []
@@ -326,7 +327,7 @@ cdef object _into(Op op, PyObject** slots, object out):
     targets = out if isinstance(out, (tuple, list)) else (out,)
     for t in targets:
         if not isinstance(t, Tensor):
-            raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+            raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(t if op.returns is not None else out)}")
     if should_record(op, slots) or (not was and any([requires(<Tensor>t) for t in targets])):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
@@ -349,6 +350,8 @@ cdef object _into(Op op, PyObject** slots, object out):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     results = output if isinstance(output, tuple) else (output,)
+    if len(results) < len(targets) and op.returns is None and isinstance(output, Tensor):
+        raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
     if len(results) < len(targets) or not all([isinstance(x, Tensor) for x in results]):           # from __torch_dispatch__
         raise TypeError(f"{op.name}(): cannot write {output!r:.200} into out=: "
                         "the answer of __torch_dispatch__ must be Tensor, one for each")

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from claygrad.core.dispatch.arguments cimport from_numpy
 from claygrad.core.dispatch.call cimport call_inplace, run, run_in_autocast
 from claygrad.core.op cimport Op, find_op
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.op import op_named
 from claygrad.core.data.dtype cimport CAT_FLOAT
 from claygrad.core.graph.modes cimport modes
@@ -65,7 +66,7 @@ cdef inline bint _number(object x) noexcept:
 
 
 cdef str _class_name(object x):
-    return "Tensor" if type(x) is Tensor else type(x).__name__
+    return "Tensor" if type(x) is Tensor else type_name(x)
 
 
 cdef object _binary "clay_binary" (int which, object a, object b):
@@ -108,7 +109,8 @@ cdef object _odd_binary(int which, object a, object b):
         return verbs().binary(which, a, b)
     if which >= EQ and which <= GE:
         return NotImplemented
-    if other is None or isinstance(other, (str, list, tuple, dict)):
+    if other is None or isinstance(other, (str, list, tuple, dict)) or type_name(other) != type(other).__name__ and (
+            type(other).__module__.startswith("claygrad")):          # a dtype, say: Python would print the name of a compiled module
         if which == MUL and isinstance(a, (str, list, tuple)):
             return NotImplemented        # Python repeats it, as often as the index of the tensor says
         if which == ADD and isinstance(a, (str, list, tuple)):
