@@ -63,7 +63,8 @@ def check(model: Module, step: Callable[[], Any]) -> Report:
 
     Reported are: a loss that broadcasts (n, 1) against (n,), softmax before cross-entropy and its kin, parameters
     without a gradient and modules that never ran, an optimizer that misses parameters, gradients that nobody clears, a
-    model in evaluation mode, layers whose units are all dead, a graph that is kept, a loss that is cut from the model.
+    model in evaluation mode, layers whose units are all dead, a graph that is kept, a loss that is cut from the model,
+    gradients that are cleared before they are used, layers that forward makes anew, softmax over one unit.
 
     >>> model = claygrad.nn.Sequential(claygrad.nn.Linear(4, 3), claygrad.nn.Softmax(-1))
     >>> optimizer = claygrad.optim.SGD(model.parameters(), lr=0.1)
@@ -156,7 +157,8 @@ def _again(session: Session, step: Callable[[], Any]) -> list[Finding]:
         (grad := own_grad(p)) is not None and id(p) in watch.used and bool((grad != 0).any())
         for p in session.trained.values()
     )
-    if not watch.piled and (uncleared or _graph_remains(session.marks)):
+    idle = watch.cleared and bool(watch.arrived) and not session.facts().changed
+    if not watch.piled and (uncleared or idle or _graph_remains(session.marks)):
         try:
             with session:
                 step()
@@ -167,4 +169,4 @@ def _again(session: Session, step: Callable[[], Any]) -> list[Finding]:
                 Finding("graph kept between steps", leak.text, leak.where, leak.way_out)
                 for leak in kept_graphs(session.marks)
             ]
-    return out + session.piled()
+    return out + session.piled() + ([Finding(*one) for one in _rules.wasted(session.facts())] if idle else [])

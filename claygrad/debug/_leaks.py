@@ -181,8 +181,6 @@ class leaks:
         for where, node in crossing.items():
             before = [t for t in living.tensors if node_of(t) is node]
             out.append(_carried(where, size, before, [living.tensors, living.nodes, before]))
-        if out:
-            return out
         groups: dict[str, list[tuple[Tensor, Referrer]]] = {}
         holders = [t for t in living.tensors if id(node_of(t)) in old]
         for t in holders[-4 * ENOUGH :]:  # enough to know who they are

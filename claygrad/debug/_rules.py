@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claygrad.core.graph.memory_holders import place_of
+from claygrad.core.graph.memory_holders import own_grad, place_of
 from claygrad.debug._places import Line, is_ours, line_at
 from claygrad.debug._watching import Call, Watch
-from claygrad.nn import Module, Parameter
+from claygrad.nn import Module, ModuleDict, ModuleList, Parameter
 from claygrad.nn.modules.batchnorm import _BatchNorm
 from claygrad.nn.modules.dropout import _DropoutNd
 
@@ -42,6 +42,7 @@ def findings(facts: Facts, cut: RuntimeError | None) -> Iterator[Found]:
     else:
         yield from _without_gradient(facts)
         yield from _unused(facts)
+        yield from _outside(facts)
         yield from _missed(facts)
         yield from _evaluating(facts)
 
@@ -63,6 +64,18 @@ def _of_call(facts: Facts, call: Call) -> Iterator[Found]:
             f"{dead} of {units} units{f' of `{path}`' if path else ''} are 0 for every sample, and get no gradient",
             call.where,
             "use a smaller learning rate, another initialization, or leaky_relu",
+        )
+        return
+    if call.name == "one unit":
+        name, made = call.args
+        yield (
+            f"{name} over one unit",
+            (
+                f"{name} goes over the one unit of the layer that ran at {made}: the result is always {_ALWAYS[name]}, "
+                "whatever the layer computes, and its gradient is 0"
+            ),
+            call.where,
+            "use sigmoid for one unit, or make the layer with one unit for each class",
         )
         return
     shape, other = call.args[0], call.args[1]
@@ -112,6 +125,9 @@ def _of_call(facts: Facts, call: Call) -> Iterator[Found]:
             call.where,
             "use cross_entropy, or log_softmax before",
         )
+
+
+_ALWAYS = {"softmax": "1", "log_softmax": "0"}
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -201,6 +217,8 @@ def _unused(facts: Facts) -> Iterator[Found]:
         if id(module) in ran or parent is None or id(parent) in told or any(id(p) in arrived for p in own):
             told |= {id(module)} if id(parent) in told else set()
             continue
+        if isinstance(parent, ModuleList | ModuleDict) and any(id(one) in ran for one in parent.children()):
+            continue  # which of them run may depend on the data
         if not own and (not isinstance(module, _DropoutNd | _BatchNorm) or _is_from_nn(parent)):
             continue
         if module._modules and not own:
@@ -220,6 +238,36 @@ def _is_from_nn(module: Any) -> bool:
     import sys
 
     return is_ours(getattr(sys.modules.get(type(module).__module__), "__file__", None) or "")
+
+
+def _outside(facts: Facts) -> Iterator[Found]:
+    """Layers that forward calls, that are no part of the model, and that nobody trains."""
+    for module, where in facts.watch.outside.values():
+        own = [p for p in module._parameters.values() if p is not None and p.requires_grad]
+        if all(own_grad(p) is not None for p in own) and not facts.optimized & {id(p) for p in own}:
+            yield (
+                "layer outside of the model",
+                (
+                    f"{type(module).__name__} ran in `{facts.root}` and got a gradient, but is no part of it, so "
+                    f"`{facts.root}.parameters()` has none of its parameters and no optimizer changes them"
+                ),
+                where,
+                "make it in __init__ and keep it as an attribute, or in nn.ModuleList(...)",
+            )
+
+
+def wasted(facts: Facts) -> Iterator[Found]:
+    """Nothing was trained, for the gradients were cleared first."""
+    known = facts.optimized & {id(p) for p in facts.trained.values()}
+    if facts.changed or not known or not facts.watch.wasted or set(facts.watch.wasted) < facts.watch.arrived:
+        return
+    where = next(iter(facts.watch.wasted.values()))
+    yield (
+        "gradients are cleared before they are used",
+        "gradients were computed and cleared, and no optimizer changed a parameter in between",
+        where,
+        "call optimizer.zero_grad() before backward, and optimizer.step() after it",
+    )
 
 
 def _missed(facts: Facts) -> Iterator[Found]:

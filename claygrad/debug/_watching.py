@@ -11,7 +11,7 @@ from claygrad.core import Tensor
 from claygrad.core.graph.memory_holders import own_grad
 from claygrad.debug._names import user_frames
 from claygrad.debug._places import Line, line_at
-from claygrad.nn import Module
+from claygrad.nn import Linear, Module
 from claygrad.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from claygrad.optim import Optimizer
 from claygrad.optim.optimizer import register_optimizer_step_post_hook
@@ -59,6 +59,7 @@ CUTTING = {
     "bool",
     "data",
 }
+ONE_UNIT = "one unit"
 LEAST_SAMPLES, LEAST_DEAD = 16, 0.9  # from which on units that are 0 are told
 
 
@@ -97,6 +98,9 @@ class Watch(TorchFunctionMode):
         self._outputs: dict[int, weakref.ref[Tensor]] = {}
         self._undo: list[Callable[[], object]] = []
         self._running: list[Any] = []
+        self._own = {id(module) for module in model.modules()}
+        self.outside: dict[int, tuple[Any, Line | None]] = {}  # layers that forward calls and the model does not have
+        self.wasted: dict[int, Line | None] = {}  # parameters whose gradient was cleared before anybody used it
 
     # --- coming and going -------------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
@@ -125,10 +129,20 @@ class Watch(TorchFunctionMode):
 
         def zero_grad(this: Any, *args: Any, **kwargs: Any) -> None:
             self.cleared = True
+            self._waste()
             own(this, *args, **kwargs)
 
         kind.zero_grad = zero_grad
         return lambda: setattr(kind, "zero_grad", own)
+
+    def _waste(self) -> None:
+        """Gradients are about to be cleared: note those that no optimizer has used."""
+        for p in self.model.parameters():
+            grad = own_grad(p) if id(p) in self.arrived else None
+            if grad is not None and self.used.get(id(p)) != (id(grad), grad._version):
+                with no_grad():
+                    if bool((grad != 0).any()) and bool(grad.isfinite().all()):
+                        self.wasted.setdefault(id(p), here())
 
     def _arrival(self, p: Tensor) -> Callable[[Tensor], None]:
         key = id(p)
@@ -157,6 +171,9 @@ class Watch(TorchFunctionMode):
 
     # --- modules ----------------------------------------------------------------------------------------------------
     def _enter(self, module: Any, args: Any) -> None:
+        strange = self._running and id(self._running[0]) in self._own and id(module) not in self._own
+        if strange and is_grad_enabled() and any(p.requires_grad for p in module.parameters(recurse=False)):
+            self.outside.setdefault(id(module), (module, here()))
         self._running.append(module)
         self.ran.setdefault(id(module), here())
         if is_grad_enabled():  # an evaluation in between does not count
@@ -167,6 +184,8 @@ class Watch(TorchFunctionMode):
             self._running.pop()
         if module is self.model and isinstance(output, Tensor):
             self._mark_output(output)
+        if isinstance(module, Linear) and module.out_features == 1 and isinstance(output, Tensor):
+            self.tag(output, ONE_UNIT, here())
 
     def _mark_output(self, t: Tensor) -> None:
         self._outputs[id(t)] = weakref.ref(t)
@@ -203,12 +222,15 @@ class Watch(TorchFunctionMode):
 
     def _note(self, name: str, first: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         if name in RESHAPING and isinstance(out, Tensor):
-            if self.tag_of(first)[0]:
+            if self.tag_of(first)[0] not in ("", ONE_UNIT):
                 self.tag(out, *self.tag_of(first))
             if self.is_output(first):
                 self._mark_output(out)
         elif name in ("softmax", "log_softmax", "sigmoid") and isinstance(out, Tensor):
             dim = kwargs.get("dim", args[1] if len(args) > 1 and not isinstance(args[1], Tensor) else None)
+            tag, made = self.tag_of(first)
+            if name != "sigmoid" and tag == ONE_UNIT and dim in (-1, out.ndim - 1) and out.ndim > 1:
+                self.calls.append(Call(ONE_UNIT, (name, made), here()))
             self.tag(out, name, (dim % out.ndim if isinstance(dim, int) and out.ndim else dim, here()))
         elif name in ("relu", "relu_") and isinstance(out, Tensor):
             self._dead(out)

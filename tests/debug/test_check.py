@@ -391,3 +391,88 @@ def test_the_same_numbers_as_without():
     plain = trained(lambda model, step: step())
     checked = trained(debug.check)
     assert all(a.equal(b) for a, b in zip(plain, checked, strict=True))
+
+
+# --- gradients that nobody uses, layers that nobody trains
+
+def test_gradients_that_are_cleared_before_they_are_used():
+    model = regression()
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def between():
+        F.mse_loss(model(x).flatten(), y).backward()
+        optimizer.zero_grad()
+        optimizer.step()
+
+    def without_step():
+        optimizer.zero_grad()
+        F.mse_loss(model(x).flatten(), y).backward()
+
+    for step in (between, without_step):
+        found = only(debug.check(model, step))
+        assert found.rule == "gradients are cleared before they are used"
+        assert found.where.source == "optimizer.zero_grad()"
+
+
+def test_gradients_of_several_batches_and_of_two_losses_are_used():
+    model, critic = regression(), nn.Linear(1, 1)
+    both = [torch.optim.SGD(part.parameters(), lr=0.1) for part in (model, critic)]
+
+    def accumulated():
+        both[0].zero_grad()
+        for part in x.split(8):
+            model(part).square().mean().backward()
+        both[0].step()
+
+    def adversarial():
+        for part, optimizer in zip((critic, model), both, strict=True):
+            optimizer.zero_grad()
+            critic(model(x) if part is model else model(x).detach()).mean().backward()
+            optimizer.step()
+
+    assert not debug.check(model, accumulated)
+    assert not debug.check(critic, adversarial)
+
+
+def test_softmax_over_one_unit():
+    class Pooling(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.score, self.out = nn.Linear(4, 1), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.out((self.score(x).softmax(-1) * x).sum(1))
+
+    model, steps = Pooling(), torch.randn(8, 5, 4)
+    found = only(debug.check(model, stepping(model, lambda: F.cross_entropy(model(steps), classes[:8] % 2))))
+    assert found.rule == "softmax over one unit"
+    model.forward = lambda x: model.out((model.score(x).softmax(1) * x).sum(1))      # over the steps, as it should be
+    assert not debug.check(model, stepping(model, lambda: F.cross_entropy(model(steps), classes[:8] % 2)))
+
+
+def test_a_layer_that_forward_makes():
+    class Anew(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return nn.Linear(4, 3)(self.first(x))
+
+    model = Anew()
+    found = only(debug.check(model, stepping(model, lambda: F.cross_entropy(model(x), classes))))
+    assert found.rule == "layer outside of the model"
+    assert "nn.Linear(4, 3)(self.first(x))" in str(found.where)
+
+
+def test_experts_that_the_data_does_not_choose():
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(4, 3) for _ in range(4))
+
+        def forward(self, x):
+            return self.experts[1](x) + self.experts[3](x)
+
+    model = Experts()
+    assert not debug.check(model, stepping(model, lambda: F.cross_entropy(model(x), classes)))

@@ -228,3 +228,15 @@ def test_inside_a_ledger_of_memory(model):
             watch.step()
         assert only(watch).kind == "graph grows"
     assert sum(ledger.by_kind.values()) == ledger.reserved
+
+
+def test_a_list_beside_a_sum(model):
+    total, history = 0, []
+    with debug.leaks() as watch:
+        for x, y in batches():
+            loss = error(model, x, y)
+            total += loss
+            history.append(loss)
+            watch.step()
+    assert [one.kind for one in watch.findings] == ["graph grows"] * 2
+    assert ["total" in watch.findings[0].text, "history" in watch.findings[1].text] == [True, True]
