@@ -17,9 +17,10 @@ from claygrad.errors._source import (
     Line,
     assignment_before,
     block_around,
-    last_line,
     parsed,
+    returns_of,
     short,
+    statement_at,
     statements,
     value_of,
 )
@@ -155,7 +156,7 @@ def _follow(context: Context, name: str, frame: Any, code: CodeType, line: int, 
     if origin is not None and cut:
         return _told(context, Line(*origin))
     made = assignment_before(name, code, line)
-    put = _put_into(name, code, line, made)
+    put = put_into(name, code, line, made)
     if put is not None:
         what = _cutter(put.args[0])
         if what is not None:
@@ -225,28 +226,26 @@ def _follow_call(context: Context, made: Any, name: str, frame: Any, seen: set[s
     inside = _Inside(dict(zip(code.co_varnames[:code.co_argcount], given, strict=False)), called.__globals__)
     target = made.targets[0] if isinstance(made, ast.Assign) else None
     names = [getattr(part, "id", "") for part in target.elts] if isinstance(target, ast.Tuple) else []
-    for end in statements(code.co_filename):
-        if (isinstance(end, ast.Return) and end.value is not None
-                and code.co_firstlineno <= end.lineno <= last_line(code)):
-            value = end.value
-            if isinstance(value, ast.Tuple) and len(value.elts) == len(names) and name in names:
-                value = value.elts[names.index(name)]
-            for part in ast.walk(value):
-                if isinstance(part, ast.Name):
-                    told = _follow(context, part.id, inside, code, end.lineno, seen - {part.id})
-                    if told is not None:
-                        return told
-            if _unrecorded(code, end.lineno):
-                context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
-                return _UNRECORDED
-            what = _cutter(value)
-            if what is not None:
-                context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
-                return _OUT_OF[what]
+    for end in returns_of(code):
+        value: Any = end.value
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(names) and name in names:
+            value = value.elts[names.index(name)]
+        for part in ast.walk(value):
+            if isinstance(part, ast.Name):
+                told = _follow(context, part.id, inside, code, end.lineno, seen - {part.id})
+                if told is not None:
+                    return told
+        if _unrecorded(code, end.lineno):
+            context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
+            return _UNRECORDED
+        what = _cutter(value)
+        if what is not None:
+            context.lines.append(f"it was cut from its graph at {Line.at(code, end.lineno)}")
+            return _OUT_OF[what]
     return None
 
 
-def _put_into(name: str, code: CodeType, line: int, made: ast.stmt | None) -> ast.Call | None:
+def put_into(name: str, code: CodeType, line: int, made: ast.stmt | None) -> ast.Call | None:
     """The last `name.append(...)` between the line that made a list and the one that uses it."""
     best = None
     first = code.co_firstlineno if made is None else made.lineno
@@ -269,6 +268,9 @@ def second_backward(context: Context) -> str:
     if loops and not carried:
         carried = _kept_by(recorded)
     if carried:
+        given = _given_in(loops[-1], carried) if loops else None
+        if given is not None:
+            context.lines.append(f"{carried} was given at {Line.at(code, given.lineno)}")
         trained = any(getattr(node, "attr", "") == "step" for loop in loops for node in ast.walk(loop))
         keep = "" if trained else ", or pass retain_graph=True to backward()"      # after a step its weights are others
         held = value_of(parsed(carried), context.frame)
@@ -280,13 +282,18 @@ def second_backward(context: Context) -> str:
             return ("that part of the graph was built once, outside the loop, and the first backward() freed it: "
                     "compute it inside the "
                     "loop, or detach() it")
+        first = next((text for text in context.own if "freed by the backward" in text), "")
+        if first.partition(" at ")[2] not in ("", context.line.text):          # another call, in this step
+            return ("it was the same graph: call backward() once for each computation of it, or pass retain_graph=True "
+                    "to the first")
         return ("a value from the step before is part of this graph: cut it with h = h.detach() between steps, or pass "
                 "retain_graph=True to backward()")
-    shared = _shared(recorded, context) if number is None else ""
+    freed = first_backward_line(context, code)
+    shared = _shared(recorded, context) if number is None else _used_by_both(number, freed, context)
     if shared:
         return shared
     again = "compute the loss again before the second backward(), or pass retain_graph=True to the first"
-    if number is not None and number not in (line, first_backward_line(context, code)):
+    if number is not None and number not in (line, freed):
         return (f"{again}; where two losses share that part, add them and call backward() once, or detach() it for "
                 f"one of them")
     return again
@@ -303,6 +310,32 @@ def _shared(recorded: str, context: Context) -> str:
         return (f"{target.id}, made there, is part of both graphs: pass {target.id}.detach() where its gradient is not "
                 f"wanted, or add the losses and call backward() once")
     return _made_before_the_loop(match[2], context)
+
+
+def _used_by_both(number: int, freed: int | None, context: Context) -> str:
+    """`fake = G(z)`, which the loss of before and this one were computed from."""
+    code, line = context.line.code, context.line.number
+    made = statement_at(code, number)
+    target = made.targets[0] if isinstance(made, ast.Assign) else None
+    if not isinstance(target, ast.Name) or freed is None or not number < freed < line:
+        return ""
+    if target.id in roots_of(context)[0]:
+        return ""                                              # backward was called on it twice
+    after = [node for node in statements(code.co_filename) if freed < node.lineno <= line
+             and isinstance(node, (ast.Assign, ast.Expr, ast.AugAssign))]
+    if not any(isinstance(part, ast.Name) and part.id == target.id and isinstance(part.ctx, ast.Load)
+               for node in after for part in ast.walk(node)):
+        return ""
+    return (f"{target.id}, made there, is part of both graphs: pass {target.id}.detach() to the first where its "
+            "gradient is not wanted there, or add the losses and call backward() once, or pass retain_graph=True to "
+            "the first backward()")
+
+
+def _given_in(loop: ast.stmt, name: str) -> ast.stmt | None:
+    """The statement of a loop that gives a name its value."""
+    return next((node for node in ast.walk(loop) if isinstance(node, ast.Assign) and any(
+        isinstance(part, (ast.Name, ast.Attribute)) and ast.unparse(part) == name
+        for target in node.targets for part in ast.walk(target))), None)
 
 
 def _made_before_the_loop(function: str, context: Context) -> str:

@@ -28,7 +28,10 @@ def is_ours_class(kind: type) -> bool:
 
 def is_library(code: CodeType) -> bool:
     """Whether it is Python's own, or NumPy's: nobody looks for a mistake there."""
-    file = code.co_filename
+    return is_library_file(code.co_filename)
+
+
+def is_library_file(file: str) -> bool:
     return (file.startswith(_LIBRARY) and "site-packages" not in file) or file.startswith(("<frozen", _NUMPY))
 
 
@@ -78,9 +81,11 @@ def has_frames_of_users(error: BaseException) -> bool:
 
 
 def _stripped(trace: TracebackType | None) -> TracebackType | None:
-    kept = []
+    kept, inside = [], False
     while trace is not None:
-        if not is_ours(trace.tb_frame.f_code):
+        code = trace.tb_frame.f_code
+        inside = is_ours(code) or (inside and is_library(code))      # contextlib, between two of claygrad's functions
+        if not inside:
             kept.append(trace)
         trace = trace.tb_next
     for i, one in enumerate(kept):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, described, shape_of, shape_text
-from claygrad.errors._frames import is_library, is_numpy, is_ours, is_ours_class
+from claygrad.errors._frames import is_library, is_library_file, is_numpy, is_ours, is_ours_class
 from claygrad.errors._source import Line, line_of_frame, short, value_of
 from claygrad.errors._values import Operand, in_the_users_words, operands_on, plain_values
 from claygrad.errors._ways import Context, way_out
@@ -96,7 +96,7 @@ class Message:
         self.line_text = self.line.text
         if call is None:
             return
-        self.own = list(self.told)
+        self.own = [text for text in self.told if not _tells_of_a_library(text)]
         outside = call if self.layer is None else self.outer or self.layer
         direct = self._is_called_by(self.line, outside, frame)
         names = outside.names_on(self.line, frame) if direct else []
@@ -114,7 +114,7 @@ class Message:
         said = "\n".join(self.operands)
         self.own = [text for text in self.own if not _said_before(text, said)]
         self.more = [text for text in context.lines if not _said_before(text, said)]
-        self._say_where_the_layer_was_made(said)
+        self._say_where_the_layer_was_made(said, context)
         self.call = self.outer = None
         if self.layer is not None:
             self.layer = Call("module", None, ())            # what it held is said
@@ -139,7 +139,7 @@ class Message:
             held = []
         return held if seen else inside
 
-    def _say_where_the_layer_was_made(self, said: str) -> None:
+    def _say_where_the_layer_was_made(self, said: str, context: Context) -> None:
         if self.layer is None or self.layer.called is None:
             return
         layer = self.layer.called
@@ -150,12 +150,16 @@ class Message:
                 if made.text not in said and made.text != self.line.text:
                     self.layer_text += f", made at {made.text}"
             return
+        func = getattr(context.line.expression, "func", None)          # it has no parameters: a loss
+        if func is not None and value_of(func, context.frame) is layer:
+            self.layer_text += context.assigned_at(func)
 
     def _operand_lines(self, found: list[Operand], told: str, context: Context) -> list[str]:
         devices = {facts(one.tensor)[2] for one in found}
         lines: dict[str, list[str]] = {}
         for one in found:
-            text = described(one.tensor, len(devices) > 1) + (context.made(one.tensor) or context.given_at(one.name))
+            text = described(one.tensor, len(devices) > 1) + (
+                context.made(one.tensor) or context.given_at(one.name) or context.taken_from(one.name))
             same = lines.setdefault(text, [])
             label = one.name
             if one.word not in ("", one.name) and re.search(rf"(?<![\w.]){re.escape(one.word)}\b", told):
@@ -197,6 +201,12 @@ class Message:
             vars(error)["__notes__"] = ["\n  ".join(["", *dict.fromkeys(lines)])[1:]]
             return
         self.args = error.args = ("\n  ".join([self.head, *dict.fromkeys(lines)]),)
+
+
+def _tells_of_a_library(text: str) -> bool:
+    """Whether a line names a place in Python's own library: `the leaf was made at /usr/lib/python3/copy.py:153`."""
+    found = re.search(r" at (\S+?):\d+, in ", text)
+    return found is not None and is_library_file(found[1])
 
 
 def _said_before(text: str, said: str) -> bool:

@@ -19,7 +19,7 @@ from claygrad.core import Tensor
 from claygrad.errors import _everyday
 from claygrad.errors._attributes import attribute_hint
 from claygrad.errors._frames import is_library, is_ours
-from claygrad.errors._source import MISSING, Line, assignment_before, short, statement_at, value_of
+from claygrad.errors._source import MISSING, Line, assignment_before, line_of_return, short, statement_at, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,6 +235,14 @@ def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
     of = short(node.value) or "the tensor"
     if isinstance(owner, Tensor):
         if not owner.requires_grad:
+            candidates = (statement_at(site.line.code, site.line.number), site.made(node.value))
+            made = next((one for one in candidates if one is not None and _is_update_of(of, one)), None)
+            if made is not None:
+                return (
+                    f"{name} is None: {of} is another tensor since {Line.at(site.line.code, made.lineno)}, which does "
+                    f"not require grad; change it in place instead, with torch.no_grad(): {of} -= lr * {name}, or let "
+                    "an optimizer do it"
+                )
             return f"{name} is None: {of} does not require grad; call {of}.requires_grad_() before the loss is computed"
         if not owner.is_leaf:
             candidates = (statement_at(site.line.code, site.line.number), site.made(node.value))
@@ -446,11 +454,11 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
         inner = site.look(loop)
         if any(one.__name__ in ("DataLoader", "Dataset") for one in type(inner).__mro__):
             dataset = getattr(inner, "dataset", inner)
-            held = getattr(dataset, "tensors", None)
+            held, place = getattr(dataset, "tensors", None), line_of_return(type(dataset), "__getitem__")
             what = (
                 f"{len(held)} tensor{'s' * (len(held) != 1)}"
                 if isinstance(held, tuple)
-                else "what its __getitem__ returns"
+                else "what its __getitem__ returns" + f" at {place}" * bool(place)
             )
             return (
                 f"{short(loop) or 'the loader'} gives batches of {type(dataset).__name__}, which holds {what}: "
@@ -462,6 +470,12 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
     if isinstance(value, ast.Call):
         kind = _module_class(value.func, site)
         if kind:
+            pair = next((part for part in getattr(getattr(statement, "targets", [None])[0], "elts", ())
+                         if isinstance(part, ast.Tuple)), None)
+            if kind in ("GRU", "RNN") and pair is not None:
+                return f"{kind} returns output, h, and h is one tensor: only LSTM has a pair, {ast.unparse(pair)}"
+            if getattr(site.look(value.func), "return_indices", None) is False:
+                return f"{kind} returns its result alone: make it with return_indices=True for the indices too"
             count = f"{match[2]} came" if match[2] else "more came"
             return (
                 f"{kind} does not return {match[1]} values: {count}. LSTM returns output, (h, c), other recurrent "

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core.graph.provenance import place_text, variables_of
+from claygrad.errors._frames import is_ours
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -178,6 +179,19 @@ def block_around(code: CodeType, line: int, kinds: tuple[type, ...]) -> list[ast
              if isinstance(node, kinds) and node.lineno >= code.co_firstlineno
              and node.lineno <= line <= (node.end_lineno or node.lineno)]
     return sorted(found, key=lambda node: node.lineno)
+
+
+def returns_of(code: CodeType) -> list[ast.Return]:
+    """The return statements of a function that give a value."""
+    return [node for node in statements(code.co_filename) if isinstance(node, ast.Return) and node.value is not None
+            and code.co_firstlineno <= node.lineno <= last_line(code)]
+
+
+def line_of_return(kind: type, method: str) -> str:
+    """`FILE:7, in __getitem__: return x, y`, of a method that the user wrote with one return; nothing for others."""
+    code = getattr(getattr(kind, method, None), "__code__", None)
+    ends = [] if code is None or is_ours(code) else returns_of(code)
+    return Line.at(code, ends[0].lineno) if code is not None and len(ends) == 1 else ""
 
 
 def statement_at(code: CodeType, line: int) -> ast.stmt | None:

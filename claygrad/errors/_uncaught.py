@@ -73,6 +73,8 @@ def _note(error: BaseException) -> None:
     if not isinstance(error, Exception) or getattr(error, "__notes__", None):
         return
     if len(error.args) == 1 and isinstance(error.args[0], str) and "\n  at " in error.args[0]:
+        if isinstance(error, AttributeError) and error.name is not None:
+            _leave_the_end_to_python(error)
         return  # an entry point has explained it
     if isinstance(error, StopIteration):
         without_our_frames(error)
@@ -82,6 +84,13 @@ def _note(error: BaseException) -> None:
     found = python_hint(error)
     if found is not None:
         error.add_note(f"  {found[0]}")
+
+
+def _leave_the_end_to_python(error: AttributeError) -> None:
+    """Python puts a suggestion of its own, "Did you mean", at the end of the text: what stands below goes to a note."""
+    head, _, below = error.args[0].partition("\n")
+    error.args = (head,)
+    error.add_note(below)
 
 
 def _by_a_private_function(error: Exception) -> None:

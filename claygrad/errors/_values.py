@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from claygrad.core import Tensor, device, dtype
+from claygrad.errors._calls import described
 from claygrad.errors._source import MISSING, parsed, short, value_of
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def plain_values(node: ast.AST | None, frame: FrameType) -> str:
                 found[name] = f"{name} = {text}"
             elif isinstance(value, (str, list, tuple, dict)):
                 found[name] = f"len({name}) = {len(value)}"
+        elif type(value) in (list, tuple) and value and isinstance(value[0], Tensor):
+            found[name] = f"{name}: {type(value).__name__} of {len(value)} tensors, the first {described(value[0])}"
         elif isinstance(value, numpy.ndarray):
             found[name] = f"{name}: ndarray {value.shape} {value.dtype}"
         elif hasattr(type(value), "__getitem__") and hasattr(type(value), "__len__") and type(value) is not dict \
@@ -145,6 +148,12 @@ def _where_in(one: Operand, frame: FrameType) -> str:
     if isinstance(held, dict):
         key = next((key for key, x in held.items() if x is one.tensor), None)
         return one.name if key is None else f"{one.name}[{key!r:.40}]"
+    if hasattr(held, "named_modules") and not isinstance(held, type):           # a tensor that a module keeps
+        for path, module in held.named_modules():
+            found = next((name for table in (vars(module), module._parameters, module._buffers)
+                          for name, x in table.items() if x is one.tensor), None)
+            if found is not None:
+                return ".".join(part for part in (one.name, path, found) if part)
     return one.name
 
 

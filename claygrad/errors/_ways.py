@@ -10,11 +10,22 @@ from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, signature_of
 from claygrad.errors._frames import is_library, is_ours
-from claygrad.errors._source import MISSING, Line, assignment_before, gave_it_surely, short, value_of
+from claygrad.errors._source import (
+    MISSING,
+    Line,
+    assignment_before,
+    gave_it_surely,
+    last_line,
+    line_of_frame,
+    parsed,
+    short,
+    statements,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import CodeType, FrameType, TracebackType
 
     from claygrad.errors._values import Operand
 
@@ -24,6 +35,7 @@ _HINTS: list[tuple[re.Pattern[str], Hint]] = []
 _complete: list[bool] = []                       # whether every subject is there
 _SUBJECTS = ("layers", "elements", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls",
              "general")
+_MAX_CALLS = 4                                   # of the user's, up which an argument is followed
 
 
 class Context:
@@ -91,10 +103,31 @@ class Context:
 
     def given_at(self, name: str) -> str:
         """`, given at FILE:LINE ...`: the line of this function that gave a name its value, for what has no origin."""
-        made = assignment_before(name, self.line.code, self.line.number) if name.isidentifier() else None
-        if made is None or not gave_it_surely(self.line.code, made, self.line.number):
-            return ""
-        return f", given at {Line.at(self.line.code, made.lineno)}"
+        return _given(name, self.frame, self.line, 0) if name.isidentifier() else ""
+
+    def assigned_at(self, node: ast.AST) -> str:
+        """`, given at FILE:LINE ...` of a name, or of an attribute that __init__ of its class assigns."""
+        if isinstance(node, ast.Name):
+            return self.given_at(node.id)
+        owner = value_of(node.value, self.frame) if isinstance(node, ast.Attribute) else MISSING
+        code: Any = getattr(getattr(type(owner), "__init__", None), "__code__", None)
+        for made in statements(code.co_filename) if code is not None and not is_ours(code) else ():
+            if isinstance(made, ast.Assign) and code.co_firstlineno <= made.lineno <= last_line(code) and any(
+                    getattr(target, "attr", "") == node.attr for target in made.targets):       # type: ignore[attr-defined]
+                return f", given at {Line.at(code, made.lineno)}"
+        return ""
+
+    def taken_from(self, written: str) -> str:
+        """`, of pairs, made at FILE:LINE ...`, for a tensor that the line takes from another: `pairs[:, 0]`."""
+        node: Any = parsed(written)
+        while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+            node = node.func if isinstance(node, ast.Call) else node.value
+            value = value_of(node, self.frame)
+            if isinstance(value, Tensor):
+                name = short(node) or ""
+                where = self.made(value) or self.given_at(name)
+                return f", of {name}{where}" if where else ""
+        return ""
 
     def tensor(self) -> Any:
         """The first tensor of the call, or None."""
@@ -116,6 +149,43 @@ class Context:
     def argument(self, name: str) -> Any:
         value = self.call.value(name)
         return None if value is MISSING else value
+
+
+def _given(name: str, frame: FrameType, line: Line, depth: int) -> str:
+    """`, given at FILE:LINE ...`: by an assignment above, or by one of the function that called this one."""
+    made = assignment_before(name, line.code, line.number)
+    if made is not None:
+        return f", given at {Line.at(line.code, made.lineno)}" if gave_it_surely(line.code, made, line.number) else ""
+    code, outer = line.code, frame.f_back
+    while outer is not None and (is_ours(outer.f_code) or is_library(outer.f_code)):
+        outer = outer.f_back
+    params = code.co_varnames[:code.co_argcount]
+    if outer is None or name not in params or depth > _MAX_CALLS:
+        return ""
+    above = line_of_frame(outer)
+    node: Any = above.expression
+    if not isinstance(node, ast.Call) or any(isinstance(part, ast.Starred) for part in node.args):
+        return ""
+    at = params.index(name) - (params[0] in ("self", "cls"))
+    word = next((word.value for word in node.keywords if word.arg == name), None)
+    part: Any = node.args[at] if word is None and 0 <= at < len(node.args) else word
+    if not _calls(node, outer, code):
+        return ""
+    while isinstance(part, (ast.Subscript, ast.Attribute)):
+        part = part.value
+    return _given(part.id, outer, above, depth + 1) if isinstance(part, ast.Name) else ""
+
+
+def _calls(node: ast.Call, frame: FrameType, code: CodeType) -> bool:
+    """Whether an expression calls a function, or a module whose forward it is."""
+    called = value_of(node.func, frame)
+    if hasattr(called, "_modules") and not isinstance(called, type):
+        called = type(called).forward
+    if called is MISSING and isinstance(node.func, ast.Call):                  # Net()(x)
+        called = getattr(value_of(node.func.func, frame), "forward", None)
+    if called is MISSING and isinstance(node.func, ast.Attribute):
+        return node.func.attr == code.co_name
+    return getattr(called, "__code__", None) is code
 
 
 def _is_path(node: ast.AST) -> bool:

@@ -83,6 +83,25 @@ def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
             "or take [0]")
 
 
+@hint(r"(?:must be Tensor, not|but got|and|for .+:) '?\w+\.return_types\.(\w+)")
+def results_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    """`x.max(dim=1)`, where its values are meant."""
+    given = next((x for x in context.call.args if type(x).__name__ == match[1]), None)
+    held = given if isinstance(given, tuple) else ()
+    fields = [next((name for name in dir(given) if not name.startswith("_") and getattr(given, name) is x), "")
+              for x in held]
+    name = context.name(0, "result") if context.layer is None else "result"
+    node = context.line.expression
+    model = value_of(node.func, context.frame) if isinstance(node, ast.Call) else None
+    layers = list(model._modules.values()) if model is not None and type(model).__name__ == "Sequential" else []
+    at = next((i for i, one in enumerate(layers) if one is context.module), 0)
+    where = (f": {short(node.func) or 'model'}[{at - 1}], {type(layers[at - 1]).__name__}, returned it"  # type: ignore[union-attr]
+             if at else "")
+    first = fields[0] if fields else "values"
+    return (f"{match[1]}() returns {len(held) or 'several'} tensors, "
+            f"{' and '.join(fields) or 'values and indices'}{where}; take {name}.{first}, or {name}[0]")
+
+
 say(r"argument '(\w+)'.* must be Tensor, not list", "make one tensor of the list: torch.stack(list) of tensors, "
                                                     "torch.tensor(list) of "
     "numbers")
@@ -175,7 +194,7 @@ def _forms(text: str, name: str) -> list[str]:
     return list(dict.fromkeys(found))[:3] if name else []
 
 
-@hint(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)")
+@hint(r"expected Tensor as element (\d+) in argument \d+, but got (?:\w+\.)*(\w+)")
 def element(match: re.Match[str], context: Context) -> str | None:
     if context.call.name in ("__next__", "default_collate", "collate") or "DataLoader" in type(
             context.call.args[0] if context.call.args else None).__name__:

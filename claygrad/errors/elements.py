@@ -12,7 +12,8 @@ import numpy
 from claygrad.core import Tensor
 from claygrad.core.graph.provenance import variables_of
 from claygrad.errors._calls import shape_of, shape_text
-from claygrad.errors._source import Line, last_line, parsed, short, statements, value_of
+from claygrad.errors._cuts import put_into
+from claygrad.errors._source import Line, line_of_return, parsed, returns_of, short, value_of
 from claygrad.errors._ways import Context, hint
 
 if TYPE_CHECKING:
@@ -150,6 +151,12 @@ def weights(match: re.Match[str], context: Context) -> str | None:
 def condition(_: re.Match[str], context: Context) -> str | None:
     """The condition that the line asks, with any() and all()."""
     node = context.line.expression
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("min", "max", "sorted") and node.args:
+        name, called = short(node.args[0]) or "x", short(node.func)
+        if isinstance(value_of(node.args[0], context.frame), (list, tuple)):
+            way = f", or torch.stack({name}).{called}(0).values for each element" * (called != "sorted")
+            return (f"{called}() compares the tensors in {name} with each other, and they have several elements: give "
+                    f"it numbers, {called}(x.mean().item() for x in {name}){way}")
     is_plain = isinstance(node, ast.Compare) and not any(
         isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops) and len(node.ops) == 1
     text = short(node, 60) if node is not None and (is_plain or isinstance(node, (ast.Name, ast.Attribute))) else None
@@ -244,12 +251,19 @@ def _sample(context: Context) -> tuple[str, Any, str] | None:
             break
     data, picked = context.inside("fetch", "self"), context.inside("fetch", "possibly_batched_index")
     if data and picked and isinstance(picked[0], (list, tuple)) and at < len(picked[0]):
-        held = data[0].dataset
-        where = f"; it is {type(held).__name__}[{picked[0][at]}]"
+        where = _place_of_sample(data[0].dataset, picked[0][at])
     return what, column[at], where
 
 
-@hint(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)")
+def _place_of_sample(dataset: Any, at: Any) -> str:
+    """`; it is Detection[5], which FILE:7, in __getitem__: return x, y returned`."""
+    while hasattr(dataset, "indices") and hasattr(dataset, "dataset"):          # a Subset
+        dataset, at = dataset.dataset, dataset.indices[at]
+    where = line_of_return(type(dataset), "__getitem__")
+    return f"; it is {type(dataset).__name__}[{at}]" + f", returned at {where}" * bool(where)
+
+
+@hint(r"expected Tensor as element (\d+) in argument \d+, but got (?:\w+\.)*(\w+)")
 def no_tensor_in_a_batch(match: re.Match[str], context: Context) -> str | None:
     found = _sample(context)
     if found is None:
@@ -286,9 +300,8 @@ def not_one_number(_: re.Match[str], context: Context) -> str | None:
     code = getattr(functions[-1], "__code__", None) if functions else None
     if code is None or not outputs or not isinstance(outputs[-1], Tensor):
         return way
-    ends = [node.lineno for node in statements(code.co_filename)
-            if isinstance(node, ast.Return) and code.co_firstlineno <= node.lineno <= last_line(code)]
-    where = f" at {Line.at(code, ends[-1])}" if ends else ""
+    ends = returns_of(code)
+    where = f" at {Line.at(code, ends[-1].lineno)}" if ends else ""
     return f"{code.co_name} returned {shape_text(shape_of(outputs[-1]))}{where}\n{way}"
 
 
@@ -311,7 +324,11 @@ def array_of_objects(_: re.Match[str], context: Context) -> str | None:
     way = ("the array holds objects: give it a number dtype with .astype(float), which needs rows of one length")
     for at, x in numpy.ndenumerate(array) if isinstance(array, numpy.ndarray) and array.size < _MAX_ELEMENTS else ():
         if not isinstance(x, (int, float, complex, numpy.number)):
-            return f"{way}; {name or 'it'}[{', '.join(map(str, at))}] is {x!r:.40}"
+            shown = f"{name or 'it'}[{', '.join(map(str, at))}] is {x!r:.40}"
+            if isinstance(x, str):
+                return (f"the array holds text: leave such columns out, or map them to numbers, and give the rest a "
+                        f"number dtype with .astype(float); {shown}")
+            return f"{way}; {shown}"
     return way
 
 
@@ -426,6 +443,16 @@ def numbers_for_tensors(match: re.Match[str], context: Context) -> str | None:
 
 @hint(r"Can't call numpy\(\) on Tensor that requires grad")
 def numpy_of_a_result(_: re.Match[str], context: Context) -> str | None:
+    held, written = first_argument(context)
+    if isinstance(held, (list, tuple)) and written and any(isinstance(x, Tensor) for x in held):
+        code = context.line.code
+        put = put_into(written, code, context.line.number, None)
+        if put is not None:
+            context.lines.append(f"they were put into it at {Line.at(code, put.lineno)}")
+        kept = short(put.args[0]) if put is not None and isinstance(put.args[0], ast.Name) else None
+        way = f"keep numbers, {written}.append({kept}.item()), or " if kept else ""
+        return (f"{written} holds tensors with their graphs: {way}give NumPy numbers, [x.item() for x in {written}], "
+                f"or torch.stack({written}).detach().numpy()")
     name = context.seen[0].name if context.seen else ""
     where = f": {name}.detach().numpy()" if name.replace(".", "").isidentifier() else ""
     return f"call .detach().numpy(): gradients do not flow through NumPy{where}"

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.errors._calls import shape_of, shape_text, signature_of
 from claygrad.errors._source import MISSING
 from claygrad.errors._ways import Context, hint
@@ -33,7 +34,7 @@ def _named(context: Context) -> str:
             found.append(
                 f"{name} {shape_text(shape_of(value))} {value.dtype}"
                 if isinstance(value, Tensor)
-                else f"{name}={value!r:.60}"
+                else f"{name}={_brief(value)}"
             )
     numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])", context.head)
     if not found:
@@ -48,6 +49,12 @@ def _named(context: Context) -> str:
             ):
                 found.append(f"{name}={value!r:.60}")
     return ", ".join(found[:3])
+
+
+def _brief(value: Any) -> str:
+    """A value as a line has room for it."""
+    text = repr(value)
+    return text[:60] if "\n" not in text and "tensor(" not in text else type_name(value)
 
 
 def _shapes(context: Context) -> str:
@@ -203,7 +210,7 @@ def equal_dimensions(_: re.Match[str], context: Context) -> str | None:
     r"dtypes|expected dtype|type mismatch|"
     r"[Ee]xpected (?:a )?(?:long|int|float|double|bool\w*|complex|real|integral|floating[- "
     r"]point)|integral|integer (?:type|tensor|input)s?|"
-    r"float(?:ing)?(?:[- ]point)? (?:type|tensor|dtype|input)s?|complex "
+    r"float(?:ing)?(?:[- ]point)? (?:or \w+ )?(?:type|tensor|dtype|input)s?|complex "
     r"(?:type|tensor|dtype|input|number)s?|[Bb]ool(?:ean)? (?:input|tensor|type|dtype)s?|"
     r"real[- ]valued|Integral inputs"
 )

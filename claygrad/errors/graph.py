@@ -1,9 +1,13 @@
 """Ways out of errors of autograd."""
 from __future__ import annotations
 
+import ast
+import linecache
 import re
 
+from claygrad.core.graph.provenance import place_text
 from claygrad.errors._cuts import cut_lines, second_backward
+from claygrad.errors._source import MISSING, parsed, short, statements, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -30,6 +34,16 @@ say(r"Mismatch in shape: grad_output\[\d+\] has a shape of \S+?\((\[.*?\])\) and
 say(r"[Oo]nly Tensors of floating point", "give it a floating dtype: write 1.0 instead of 1, pass "
                                           "dtype=torch.float32, or call "
     ".float() first")
+@hint(r"Only Tensors created explicitly by the user")
+def result_in_a_module(_: re.Match[str], context: Context) -> str | None:
+    name = context.seen[0].name if context.seen else ""
+    owner = value_of(parsed(name.partition(".")[0]), context.frame) if "." in name else None
+    if not hasattr(owner, "_modules"):
+        return None
+    return (f"{name} is a result with its graph, which cannot be copied: let the module keep {name}.detach(), or set "
+            "it to None before the copy; copy.deepcopy(model.state_dict()) copies parameters and buffers only")
+
+
 say(r"Only Tensors created explicitly by the user", "copy it with .detach().clone(), or .clone() to keep its gradient")
 say(r"you can only change requires_grad flags of leaf", "it was computed: use .detach() to get it without its "
                                                         "graph, or set "
@@ -54,8 +68,30 @@ say(r"functions with out=\.\.\. arguments don't support automatic differentiatio
     "it under torch.no_grad()")
 say(r"Inference tensors? (cannot be saved|do not track|.*outside InferenceMode)|Inplace update to inference tensor",
     "clone() it outside inference_mode(), or compute it under no_grad() instead")
-say(r"Legacy autograd function|non-static forward method", "call its apply: MyFunction.apply(x), with static "
-                                                           "forward and backward")
+@hint(r"Legacy autograd function|non-static forward method")
+def called_function(_: re.Match[str], context: Context) -> str:
+    node = context.line.expression
+    func = node.func if isinstance(node, ast.Call) else None
+    made = None if func is None else value_of(func, context.frame)
+    name = "MyFunction" if made is None or made is MISSING else type(made).__name__
+    given = ", ".join(short(x) or "x" for x in node.args) if isinstance(node, ast.Call) else "x"
+    return f"call its apply: {name}.apply({given}), with static forward and backward"
+
+
+@hint(r"but hook returned|hook '.*' has changed the (?:type|size) of value|hook '.*' (?:has )?returned")
+def result_of_a_hook(_: re.Match[str], context: Context) -> str | None:
+    """The line of the hook that returns it."""
+    place = next((text for text in context.own if text.startswith("the hook is defined at ")), "")
+    file, colon, number = place.removeprefix("the hook is defined at ").rpartition(":")
+    for node in statements(file) if colon and number.isdigit() else ():
+        if isinstance(node, ast.FunctionDef) and node.lineno == int(number):
+            ends = [one for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
+            for end in ends[-1:]:
+                text = linecache.getline(file, end.lineno).strip()
+                context.lines.append(f"it returns at {place_text(file, end.lineno)}, in {node.name}: {text}")
+    return None
+
+
 say(r"'(Tensor|Parameter)' object is not callable", "it is the result of a call: give the function or "
     "the module itself, without brackets, and its arguments after it")
 say(r"[Ff]unction object is not callable|object is not callable", "call MyFunction.apply(x), not MyFunction()(x)")

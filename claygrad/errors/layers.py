@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+from typing import Any
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import near_parameter, shape_of, signature_of
@@ -30,7 +31,7 @@ def data_for_settings(_: re.Match[str], context: Context) -> str | None:
         made is not None
         and hasattr(made, "forward")
         and isinstance(node, ast.Call)
-        and any(isinstance(value_of(part, context.frame), Tensor) for part in node.args)
+        and (context.seen or any(isinstance(value_of(part, context.frame), Tensor) for part in node.args))
     ):
         name, given = made.__name__, ", ".join(short(part) or "x" for part in node.args)
         return f"the brackets after nn.{name} take settings, the data comes in a second call: nn.{name}()({given})"
@@ -200,6 +201,12 @@ def arguments_of_forward(_: re.Match[str], context: Context) -> str | None:
     if not kind.forward.__code__.co_argcount or kind.forward.__code__.co_varnames[0] not in ("self", "_"):
         return f"forward of {kind.__name__} must have self as its first parameter: def forward(self, x)"
     shown = signature_of(kind.forward)
+    node, code = context.line.expression, kind.forward.__code__
+    given: Any = value_of(node.args[0], context.frame) if isinstance(node, ast.Call) and len(node.args) == 1 else None
+    if type(given) in (list, tuple) and len(given) == code.co_argcount - 1 and isinstance(node, ast.Call):
+        name = short(node.args[0]) or "batch"
+        return (f"forward of {kind.__name__} takes {len(given)} arguments, {shown}, and one {type(given).__name__} of "
+                f"{len(given)} came: take it apart, {short(node.func) or 'model'}(*{name})")
     return f"a call of {kind.__name__} passes its arguments to {shown}: give it these" if shown else None
 
 
@@ -380,6 +387,10 @@ say(
     "p is the part that is dropped, between 0 and 1: divide a percentage by 100, p=0.5 for 50",
 )
 say(
+    r"num_samples should be a positive integer value, but got num_samples=(?=-)(\S+)",
+    "num_samples is an int of 1 or more, such as len(dataset), and {1} came",
+)
+say(
     r"num_samples should be a positive integer value, but got num_samples=(?!0\b)(\S+)",
     "num_samples is an int of 1 or more: int({1}), or len(dataset)",
 )
@@ -494,7 +505,7 @@ say(
 )
 
 
-@hint(r"argument '(\w+)'.* must be Tensor, not (\w+)")
+@hint(r"argument '(\w+)'.* must be Tensor, not (?:\w+\.)*(\w+)")
 def module_for_tensor(match: re.Match[str], context: Context) -> str | None:
     given = context.call.value(match[1])
     if not hasattr(given, "_modules"):
@@ -663,7 +674,7 @@ def swapped_convolution(_: re.Match[str], context: Context) -> str | None:
     return None
 
 
-@hint(r"argument '(\w+)'.* must be Tensor, not (dict|OrderedDict)")
+@hint(r"argument '(\w+)'.* must be Tensor, not (dict|(?:collections\.)?OrderedDict)")
 def dict_for_tensor(match: re.Match[str], context: Context) -> str | None:
     given = context.call.value(match[1])
     keys = [key for key, held in given.items() if isinstance(held, Tensor)] if isinstance(given, dict) else []

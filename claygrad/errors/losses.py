@@ -35,6 +35,10 @@ def swapped(_: re.Match[str], context: Context) -> str | None:
 @hint(r"expected (scalar type|target dtype to be) Long")
 def floats_for_classes(_: re.Match[str], context: Context) -> str | None:
     if not _of_classes(context):
+        floats = [name for name, x in context.operands() if x.dtype.is_floating_point]
+        whole = [name for name, x in context.operands() if not x.dtype.is_floating_point]
+        if floats and whole and context.module is None:
+            return f"make them one dtype: {whole[0]}.float(), as {floats[0]} holds floats"
         return "cast the indices: .long()"
     _, target = _pair(context)
     came = "floats" if target is None or target.dtype.is_floating_point else target.dtype.name
@@ -56,6 +60,9 @@ def targets_of_two_dimensions(_: re.Match[str], context: Context) -> str | None:
         return (f"{_TARGETS}: the target is a column, {shape_text(shape_of(target))}; target.squeeze(1) makes class "
                 "indices of it")
     if shape_of(target) == shape_of(scores):
+        if len(shape_of(target)) == 2 and bool((target.detach().sum(1) != 1).any()):
+            return (f"{_TARGETS}: rows of the target do not add up to 1, so if each says yes or no to several classes, "
+                    "the loss is binary_cross_entropy_with_logits(scores, target.float()), nn.BCEWithLogitsLoss")
         return (f"{_TARGETS}: a one-hot target came as integers; give target.argmax(1), or target.float() as "
                 "probabilities")
     return f"{_TARGETS}: the target is {shape_text(shape_of(target))}"

@@ -8,7 +8,9 @@ from typing import Any
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import near_parameter, signature_of
+from claygrad.errors._source import Line, assignment_before, statements
 from claygrad.errors._ways import Context, hint, say
+from claygrad.errors.elements import models_near
 
 say(r"before Module\.__init__\(\) call|cannot assign (module|parameters|buffer).*before", "call super().__init__() "
     "first in the "
@@ -44,8 +46,26 @@ def _children(module: Any) -> list[str]:
     return [name for table in ("_parameters", "_buffers", "_modules") for name in vars(module).get(table, {})]
 
 
-say(r"cannot assign '.*' as parameter '(\w+)'", "wrap it: layer.{1} = nn.Parameter(tensor); or change the values with "
-    "layer.{1}.copy_(tensor) under torch.no_grad()")
+@hint(r"'(float|int|list|tuple|ndarray)' object has no attribute 'detach'")
+def parameter_of_a_number(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    if not isinstance(node, ast.Call) or not node.args or "Parameter" not in ast.unparse(node.func):
+        return None
+    kind = "from_numpy" if match[1] == "ndarray" else "tensor"
+    return f"a parameter is made of a tensor: {ast.unparse(node.func)}(torch.{kind}({ast.unparse(node.args[0])}))"
+
+
+@hint(r"cannot assign '.*' as parameter '(\w+)'")
+def value_for_a_parameter(match: re.Match[str], context: Context) -> str:
+    name = match[1]
+    if context.line.code.co_name in ("forward", "__call__"):
+        return (f"a parameter keeps its values from call to call: give what forward computes from it a name of its "
+                f"own, {name} = ..., and pass that on (F.linear(x, {name}, self.bias), say); "
+                "torch.nn.utils.parametrize registers such a rule for good")
+    return (f"wrap it: layer.{name} = nn.Parameter(tensor); or change the values with layer.{name}.copy_(tensor) under "
+            "torch.no_grad()")
+
+
 say(r"cannot assign '.*' as (child module|buffer) '(\w+)'", "assign a module (or a tensor for a buffer), or choose "
     "another name")
 
@@ -53,6 +73,9 @@ say(r"cannot assign '.*' as (child module|buffer) '(\w+)'", "assign a module (or
 @hint(r"optimizer got an empty parameter list")
 def no_parameters(_: re.Match[str], context: Context) -> str | None:
     told = _layers_in_a_list(context)
+    if told:
+        return told
+    told = _all_frozen(context)
     if told:
         return told
     given = context.call.args[1] if len(context.call.args) > 1 else None
@@ -65,6 +88,36 @@ def no_parameters(_: re.Match[str], context: Context) -> str | None:
         return ("the generator was used up before, by a loop or a sum: call model.parameters() again, or keep "
                 "list(model.parameters())")
     return "give it model.parameters() of a model that has layers as attributes"
+
+
+def _all_frozen(context: Context) -> str | None:
+    """Of `filter(lambda p: p.requires_grad, model.parameters())` where all are frozen."""
+    node, code = context.line.expression, context.line.code
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    made = assignment_before(given.id, code, context.line.number) if isinstance(given, ast.Name) else None
+    asked = given if made is None else made
+    if asked is None or not any(getattr(part, "attr", "") == "requires_grad" for part in ast.walk(asked)):
+        return None
+    words = {part.id for part in ast.walk(asked) if isinstance(part, ast.Name)}
+    for name, model in models_near(context):
+        held = list(model.parameters())
+        if name in words and held and not any(p.requires_grad for p in held):
+            for other in statements(code.co_filename):
+                if other.lineno < context.line.number and _freezes(other):
+                    context.lines.append(f"they were frozen at {Line.at(code, other.lineno)}")
+            return (f"none of the {len(held)} parameters of {name} requires grad, so none is left: call "
+                    f"requires_grad_(True) on the part that is to be trained, after the rest is frozen")
+    return None
+
+
+def _freezes(node: ast.stmt) -> bool:
+    """Whether a statement is `p.requires_grad = False` or `model.requires_grad_(False)`."""
+    if isinstance(node, ast.Assign):
+        return any(getattr(target, "attr", "") == "requires_grad" for target in node.targets) and getattr(
+            node.value, "value", None) is False
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "requires_grad_" and any(
+        getattr(x, "value", None) is False for x in call.args)
 
 
 def _layers_in_a_list(context: Context) -> str | None:
@@ -92,7 +145,6 @@ def _layers_in_a_list(context: Context) -> str | None:
 
 def _made_at(module: Any) -> str:
     from claygrad.core.dispatch.promotion import facts
-    from claygrad.errors._source import Line
     for parameter in module.parameters():
         origin = facts(parameter)[3]
         return "" if origin is None else f"the layers were made at {Line(*origin).text}"

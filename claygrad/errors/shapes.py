@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 import re
 from typing import Any
 
+from claygrad.core import Tensor
+from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import shape_of, shape_text
-from claygrad.errors._source import value_of
+from claygrad.errors._source import Line, parsed, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -40,7 +43,8 @@ def _shortcut(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) ->
     """The convolution that brings the larger of two images to the channels and the size of the other."""
     if len(a) != len(b) or len(a) not in (3, 4, 5) or a[0] != b[0]:
         return ""
-    large, small, name, other = (a, b, *names) if a[2:] > b[2:] else (b, a, *names[::-1])
+    large, small, name, other = (
+        (a, b, *names) if (a[2:], -a[1]) > (b[2:], -b[1]) else (b, a, *names[::-1]))
     sizes = list(zip(large[2:], small[2:], strict=True))
     strides = {-(-m // n) for m, n in sizes if n}
     if len(strides) != 1 or any(-(-m // max(strides)) != n for m, n in sizes):
@@ -49,6 +53,25 @@ def _shortcut(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) ->
     return (f"to add {name}, {shape_text(large)}, to {other}, {shape_text(small)}, bring it to that shape first, with "
             f"a layer of its own: nn.Conv{len(a) - 2}d({large[1]}, {small[1]}, kernel_size=1"
             f"{f', stride={stride}' * (stride > 1)})")
+
+
+@hint(r"The size of tensor a .* must match the size of tensor b")
+def mask_of_attention(_: re.Match[str], context: Context) -> str | None:
+    """A mask that does not fit the scores, in scaled_dot_product_attention."""
+    query, key, mask = (context.call.value(word) for word in ("query", "key", "attn_mask"))
+    node = context.line.expression
+    if not isinstance(query, Tensor) or not isinstance(key, Tensor):
+        return None
+    name = next((one.name for one in context.seen if one.tensor is mask or one.word == "attn_mask"), "attn_mask")
+    held = mask if isinstance(mask, Tensor) else next(
+        (one.tensor for one in context.seen if one.word == "attn_mask"), None)
+    if held is None or node is None:
+        return None
+    want = (shape_of(query)[-2], shape_of(key)[-2])
+    if all(n in (1, m) for n, m in zip(shape_of(held)[::-1], want[::-1], strict=False)):
+        return None                                                 # it is the batch that does not fit
+    return (f"the mask says who sees whom, (..., query length, key length) = (..., {want[0]}, {want[1]}), and {name} "
+            f"is {shape_text(shape_of(held))}: make it of the lengths of the inputs")
 
 
 @hint(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
@@ -79,11 +102,16 @@ def broadcasting(match: re.Match[str], context: Context) -> str | None:
             at = large.index(small[0])
             return (f"{rule}: {name}[:{', None' * (len(large) - 1 - at)}] meets dimension {at} of the other, which has "
                     f"{small[0]} as well")
+    small, large, name = (a, b, names[0]) if len(a) < len(b) else (b, a, names[1])
+    if len(small) == 1 and len(large) > 2 and small[0] in (3, 4) and large[-3] == 1:
+        return (f"{rule}: values for each channel go along dimension -3, {name}[:, None, None], and here there is 1 "
+                f"channel: give it 1 value, or images of {small[0]} channels")
     width = max(len(a), len(b))
     padded = [(1,) * (width - len(shape)) + shape for shape in (a, b)]
     wrong = [at for at, (m, n) in enumerate(zip(*padded, strict=True)) if m != n and 1 not in (m, n)]
     inside = hasattr(value_of(ast.Name("self"), context.frame), "_modules")
-    shortcut = _shortcut(a, b, names) if len(wrong) > 1 and inside else ""
+    images = wrong == [1] and len(a) == len(b) > 3
+    shortcut = _shortcut(a, b, names) if (len(wrong) > 1 or images) and inside else ""
     if shortcut:
         return f"{rule}: {shortcut}"
     if len(wrong) == 1:
@@ -91,9 +119,40 @@ def broadcasting(match: re.Match[str], context: Context) -> str | None:
         longer = 0 if padded[0][at] > padded[1][at] else 1
         own = at - (width - len((a, b)[longer]))
         least = min(padded[0][at], padded[1][at])
+        made = [text for (name, x), shape in zip((first, second), padded, strict=True)
+                if (text := _layer_behind(name, x, shape[at]))]
+        if made:
+            context.lines += made
+            return f"{rule}: make these two sizes equal where they are made, or bring one to the other with a layer"
+        fixed = names[1 - longer]
+        held = (first, second)[1 - longer][1]
+        if "." in fixed and value_of(parsed(fixed), context.frame) is held and held.is_leaf:
+            return (f"{rule}: {fixed} was made for {least} in dimension {at - width}, and {names[longer]} has "
+                    f"{padded[longer][at]}: make it for as many, or cut the input")
         return (f"{rule}: where they go together, take the same part, {names[longer]}[{':, ' * own}:{least}]; or "
                 f"reshape one of them")
     return f"{rule}: reshape or transpose one of them, or take the same part of both"
+
+
+_WIDTHS = ("out_features", "out_channels", "embedding_dim", "hidden_size")
+_MAX_NODES = 64                     # that are looked at on the way back to a layer
+
+
+def _layer_behind(name: str, x: Any, size: int) -> str:
+    """`the 3 of eps * std come from logvar: Linear(in_features=8, out_features=3), made at FILE:7`: the nearest layer
+    in the graph of a tensor that makes as many."""
+    waiting = [] if x.grad_fn is None else [x.grad_fn]
+    for node in waiting:
+        call: Any = getattr(node, "module", None)
+        layer = None if call is None else call.module
+        if layer is not None and any(getattr(layer, word, None) == size for word in _WIDTHS):
+            origin = next((facts(p)[3] for p in layer.parameters()), None)
+            where = "" if origin is None else f", made at {Line(*origin).text}"
+            path = f"{call.path}: " * bool(call.path)
+            return f"the {size} of {name} come from {path}{type(layer).__name__}({layer.extra_repr()}){where}"
+        if len(waiting) < _MAX_NODES:
+            waiting += [below for below, _ in node.next_functions if below is not None]
+    return ""
 
 
 @hint(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
@@ -101,6 +160,9 @@ def products(match: re.Match[str], context: Context) -> str | None:
     n, k, m, p = map(int, match.groups())
     module = context.module
     if getattr(module, "in_features", None) == m:
+        if n > 1 and n * k == m and context.call.tensors and len(shape_of(context.call.tensors[0])) == 2:
+            return (f"{n} * {k} is in_features={m}, so all of the input is one sample: give the model a batch, with "
+                    "one dimension more: x.unsqueeze(0)")
         shape = shape_of(context.call.tensors[0]) if context.call.tensors else ()
         flat = 1
         for size in shape[1:]:
@@ -209,13 +271,54 @@ def joined(match: re.Match[str], context: Context) -> str | None:
             others = {shape[:at] + shape[at + 1:] for shape in shapes}
             if at != dim and len(others) == 1:
                 return f"joined along dim={dim}, the sizes must be equal in all others: dim={at} fits these"
-    return (f"joined along dim={dim}, the sizes must be equal in all other dimensions: cut or pad them (F.pad), or "
-            "take another dim=")
+    rule = f"joined along dim={dim}, the sizes must be equal in all other dimensions"
+    return f"{rule}: cut the larger, or pad the smaller with F.pad{_padded(dim, int(match[4]), context)}"
+
+
+def _padded(dim: int, number: int, context: Context) -> str:
+    """`: F.pad(up, (0, 1, 0, 1)) is (1, 8, 25, 25)`: the part that differs, or the first, made larger."""
+    named = context.operands()
+    if number >= len(named) or len(shape_of(named[0][1])) != len(shape_of(named[number][1])):
+        return ""
+    (first, a), (other, b) = [(name, shape_of(x)) for name, x in (named[0], named[number])]
+    more = [0 if at == dim else m - n for at, (m, n) in enumerate(zip(a, b, strict=True))]
+    name, shape = (other, b) if max(more) > 0 else (first, a)
+    more = more if max(more) > 0 else [-n for n in more]
+    if min(more) < 0:
+        return ""
+    while more and more[0] == 0:
+        more = more[1:]
+    widths = ", ".join(f"0, {n}" for n in reversed(more))
+    became = (*shape[:len(shape) - len(more)], *(m + n for m, n in zip(shape[len(shape) - len(more):], more,
+                                                                        strict=True)))
+    return f": F.pad({name}, ({widths})) is {shape_text(became)}"
 
 
 say(r"stack expects each tensor to be equal size", "pad them to one length (nn.utils.rnn.pad_sequence), or join "
                                                    "them with torch.cat")
-say(r"Tensors must have same number of dimensions", "unsqueeze the smaller, or stack() to join along a new dimension")
+@hint(r"Tensors must have same number of dimensions")
+def dimensions_of_joined(_: re.Match[str], context: Context) -> str:
+    named = context.operands()
+    if len(named) < 2:
+        return "unsqueeze the smaller, or stack() to join along a new dimension"
+    (name, x), (least, y) = max(named, key=_rank), min(named, key=_rank)
+    large, small = shape_of(x), shape_of(y)
+    flat: tuple[int, ...] = (large[0], math.prod(large[1:])) if large else ()
+    if len(small) == 2 and flat[:1] == small[:1] and set(large[2:]) == {1}:
+        return f"give both as many dimensions: {name}.flatten(1) is {shape_text(flat)}"
+    if len(large) == len(small) + 1:
+        fits = [at for at in range(len(large)) if large[:at] + large[at + 1:] == small]
+        at = fits[0] if fits else 0
+        return (f"give both as many dimensions: {least}.unsqueeze({at}) is "
+                f"{shape_text((*small[:at], 1, *small[at:]))}")
+    return (f"give both as many dimensions: {name} is {shape_text(large)}, and {least} {shape_text(small)}; flatten() "
+            "or squeeze() takes some away, unsqueeze() adds one")
+
+
+def _rank(named: tuple[str, Any]) -> int:
+    return len(shape_of(named[1]))
+
+
 say(r"expected a non-empty list of Tensors|stack expects a non-empty", "the list is empty: nothing was put into it "
     "before")
 
@@ -228,7 +331,8 @@ def sizes(match: re.Match[str], context: Context) -> str | None:
         total *= n if n >= 0 else 1
     numel = int(match[2])
     if -1 in wanted:
-        return f"the input has {numel} elements, which {total} does not divide: correct one of the sizes"
+        return (f"the input has {numel} elements, which {total} does not divide: correct one of the sizes"
+                f"{_corrected(wanted, context.tensor())}")
     tensor: Any = context.tensor()
     if tensor is not None and total and numel % total == 0 and len(shape_of(tensor)) > 1:
         return (f"the input has {numel} elements, {numel // total} times {total}: view(-1, "
@@ -238,6 +342,20 @@ def sizes(match: re.Match[str], context: Context) -> str | None:
                 "sizes of the input these are to divide, and cut or pad the input to a multiple")
     return (f"the input has {numel} elements and the shape {total}: correct a size, or write -1 for the one that is "
             "to be computed")
+
+
+def _corrected(wanted: list[int], tensor: Any) -> str:
+    """`: (-1, 128, 7, 7) keeps the 5 samples of 6272`: one size made to fit the samples of the input."""
+    shape = shape_of(tensor) if tensor is not None else ()
+    if len(shape) < 2 or wanted[0] != -1 or 0 in wanted or 0 in shape:
+        return ""
+    own = math.prod(shape[1:])
+    for at in range(1, len(wanted)):
+        rest = math.prod(wanted[1:at] + wanted[at + 1:])
+        if own % rest == 0:
+            fits = [*wanted[:at], own // rest, *wanted[at + 1:]]
+            return f", such as ({', '.join(map(str, fits))}), which keeps the {shape[0]} samples of {own}"
+    return ""
 
 
 say(r"view size is not compatible with input tensor's size and stride", "call .reshape(...) instead, which copies "
@@ -259,6 +377,20 @@ say(r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to ind
 say(r"output with shape \[(.*?)\] doesn't match the broadcast shape \[(.*?)\]", "a change in place keeps the shape "
     "({1}): write "
     "x = x + y instead, or reshape the other operand")
+
+
+@hint(r"Dimension out of range|must be a (?:\dD tensor|matrix|vector)|Dimension specified as|[Ee]xpected \dD|"
+      r"(?:iteration over|invalid index of|len\(\) of) a 0-d|expects? .*but got .*dim")
+def squeezed(_: re.Match[str], context: Context) -> str | None:
+    """`h.squeeze()` of a batch of one, some lines above."""
+    for name, x in context.operands():
+        origin = facts(x)[3]
+        line = None if origin is None else Line(*origin)
+        text = line.source if line is not None else ""
+        if re.search(r"\.squeeze\(\)", text) and len(shape_of(x)) < 3:
+            return (f"squeeze() takes every dimension of size 1 away, that of a batch of one too: {name} is "
+                    f"{shape_text(shape_of(x))}; name the one that is meant, squeeze(-1), or leave it out")
+    return None
 
 
 @hint(r"(running_mean|running_var|weight|bias) should contain (\d+) elements not (\d+)")
@@ -336,6 +468,11 @@ def index_dimensions(_: re.Match[str], context: Context) -> str | None:
     index = context.name(2, "index")
     if missing == 1:
         dim = context.call.value("dim")
+        rows = dict(context.call.operands()).get("src")
+        if rows is not None and shape_of(rows)[:1] == shape_of(found["index"]) and dim == 0:
+            src, of = context.name(3, "src"), context.name(0, "input")
+            return (f"the index says where each element goes, so it has the shape of {src}: "
+                    f"{index}.unsqueeze(1).expand_as({src}); {of}.index_add(0, {index}, {src}) adds whole rows")
         return (f"give the index as many dimensions as the input: {index}.unsqueeze("
                 f"{dim if isinstance(dim, int) else 1}), and squeeze the result")
     return f"the index needs {len(shape_of(found['input']))} dimensions, as the input has"

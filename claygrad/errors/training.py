@@ -6,6 +6,7 @@ import ast
 import re
 
 from claygrad.errors._ways import Context, hint, say
+from claygrad.errors.elements import among
 
 say(
     r"Tried to step (\d+) times\. The specified number of total steps is (\d+)",
@@ -83,6 +84,13 @@ say(
     "the distribution, or one "
     "that broadcasts to it: batch dimensions come first, equal or 1",
 )
+@hint(r"(?s)to satisfy the constraint .*found invalid values:.*\bnan\b")
+def parameters_of_nan(_: re.Match[str], context: Context) -> str:
+    found = among(context, lambda x: x != x)
+    return ("the values are NaN, so they were spoilt before: with claygrad.debug.trace_nans(): around the program "
+            "stops at the operation that made the first one" + (f"; {found} already" if found else ""))
+
+
 say(
     r"satisfy the constraint (?:PositiveDefinite|.*[Pp]ositive_definite)",
     "a covariance is symmetric with eigenvalues above 0: a @ a.mT + 1e-4 * torch.eye(n) is, or give scale_tril=",
@@ -204,6 +212,9 @@ def swapped(match: re.Match[str], context: Context) -> str | None:
 @hint(r"Expected state_dict to be dict-like, got <class '(.+)'>")
 def no_state(match: re.Match[str], context: Context) -> str | None:
     given = context.call.args[1] if len(context.call.args) > 1 else None
+    name = context.name(1, "")
+    if callable(given) and name.endswith("state_dict"):
+        return f"{name} is a method: call it, {name}()"
     if hasattr(given, "state_dict"):
         return f"give it the state of the model: {context.name(1, 'other')}.state_dict()"
     return None

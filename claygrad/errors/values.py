@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import described, shape_of, shape_text
 from claygrad.errors._source import short, value_of
 from claygrad.errors._ways import Context, hint, say
@@ -45,6 +46,10 @@ def two_devices(_: re.Match[str], context: Context) -> str | None:
             context.lines += [f"{name}: {described(x, True)}{context.made(x)}" for name, x in found]
             return ("the optimizer's state is where the model was before: make the optimizer after model.to(device), "
                     "or move its state by optimizer.load_state_dict(optimizer.state_dict())")
+    if context.module is not None and any(facts(x)[2] == "meta" for _, x in context.operands()):
+        return ('a tensor on the meta device has a shape but no values: make the model outside of '
+                'torch.device("meta"), or give it memory with model.to_empty(device="cpu") and then its values, '
+                'load_state_dict(...)')
     return "move one of them: x.to(y.device); a model with model.to(device), and every batch as well"
 
 

@@ -164,10 +164,10 @@ def broken(what: str, why: object) -> RuntimeError:
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
     """A file to write that takes the place of `path` when all of it is on the disk: the old or the new one is whole."""
-    path = os.path.realpath(path)              # a link stays, what it leads to is replaced
+    given, path = path, os.path.realpath(path)              # a link stays, what it leads to is replaced
     folder, base = os.path.split(path)
     if not os.path.isdir(folder):
-        raise RuntimeError(f"Parent directory {folder} does not exist.")
+        raise RuntimeError(f"Parent directory {os.path.dirname(given) or folder} does not exist.")
     mode = None
     if os.path.exists(path):
         mode = os.stat(path).st_mode

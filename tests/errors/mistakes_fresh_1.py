@@ -150,7 +150,7 @@ model.register_forward_hook(show)
 model(torch.zeros(1, 2))  # <-
 """)
 
-mistake("categorical neg probs", "or more and add up to 1: softmax(scores, -1), or pass logits=scores", """
+mistake("categorical neg probs", "the values are NaN, so they were spoilt before", """
 policy = nn.Linear(4, 3)
 state = torch.full((1, 4), float("nan"))
 dist = torch.distributions.Categorical(probs=policy(state))  # <-
@@ -386,7 +386,7 @@ class Bag(nn.Module):
 Bag()(torch.zeros(2, 5))  # <-
 """)
 
-mistake("cat diff channels", "joined along dim=1, the sizes must be equal in all other dimensions: cut or pad", """
+mistake("cat diff channels", "the sizes must be equal in all other dimensions: cut the larger, or pad the smaller with F.pad", """
 skip = torch.randn(1, 64, 57, 57)
 up = torch.randn(1, 64, 56, 56)
 merged = torch.cat([up, skip], dim=1)  # <-

@@ -12,7 +12,7 @@ def mistake(name: str, says: str, program: str) -> None:
     MISTAKES[name] = (re.escape(says), program.lstrip("\n"))
 
 
-mistake("train acc numpy cuda list", "call .detach().numpy(): gradients do not flow through NumPy", """
+mistake("train acc numpy cuda list", "losses holds tensors with their graphs: give NumPy numbers", """
 losses = []
 model = nn.Linear(3, 1)
 for i in range(3):

@@ -12,7 +12,7 @@ def mistake(name: str, says: str, program: str) -> None:
     MISTAKES[name] = (re.escape(says), program.lstrip("\n"))
 
 
-mistake("gan shared graph", "compute the loss again before the second backward(), or pass retain_graph=True", """
+mistake("gan shared graph", "fake, made there, is part of both graphs: pass fake.detach() to the first", """
 G, D = nn.Linear(2, 4), nn.Linear(4, 1)
 fake = G(torch.randn(3, 2))
 d_loss = D(fake).mean()

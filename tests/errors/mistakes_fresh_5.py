@@ -122,7 +122,7 @@ h = None
 x = torch.ones(2) + h  # <-
 """)
 
-mistake("cat dims rank", "unsqueeze the smaller, or stack() to join along a new dimension", """
+mistake("cat dims rank", "give both as many dimensions: b.unsqueeze(0) is (1, 8)", """
 a = torch.randn(4, 8); b = torch.randn(8)
 c = torch.cat([a, b])  # <-
 """)

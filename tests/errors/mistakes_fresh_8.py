@@ -41,7 +41,7 @@ _, st = m(torch.randint(0, 50, (8, 5)))
 logits, st = m(torch.randint(0, 50, (4, 5)), st)
 """)
 
-mistake("gan detach twice", "compute the loss again before the second backward(), or pass", """
+mistake("gan detach twice", "fake, made there, is part of both graphs: pass fake.detach() to the first", """
 G, D = nn.Linear(2, 3), nn.Linear(3, 1)
 og = torch.optim.Adam(G.parameters()); od = torch.optim.Adam(D.parameters())
 z = torch.randn(4, 2)
@@ -214,7 +214,7 @@ net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8))
 net(torch.randn(1, 4))  # <-
 """)
 
-mistake("unet skip cat", "joined along dim=1, the sizes must be equal in all other dimensions: cut or", """
+mistake("unet skip cat", "the sizes must be equal in all other dimensions: cut the larger, or pad the smaller with F.pad", """
 class U(nn.Module):
     def __init__(self):
         super().__init__()

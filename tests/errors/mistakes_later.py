@@ -221,7 +221,7 @@ import tempfile
 torch.save(lambda x: x, tempfile.mkdtemp() + "/a.pt")  # <-
 """)
 
-mistake("deepcopy of nonleaf module attribute", r'copy it with \.detach\(\)\.clone\(\), or \.clone\(\) to keep its', """
+mistake("deepcopy of nonleaf module attribute", "l.cache is a result with its graph, which cannot be copied", """
 import copy
 w = torch.ones(2, requires_grad=True)
 l = nn.Linear(2, 2); l.cache = w * 2
@@ -488,7 +488,7 @@ out = d(x)
 torch.autograd.grad(out.sum(), x)  # <-
 """)
 
-mistake("gan backward twice", r'compute the loss again before the second backward\(\), or', """
+mistake("gan backward twice", "fake, made there, is part of both graphs: pass fake.detach", """
 g, d = nn.Linear(2, 2), nn.Linear(2, 1)
 fake = g(torch.randn(3, 2))
 lossd = d(fake).mean()
