@@ -56,6 +56,8 @@ cdef bint _single(Layout x, object dim) noexcept:
     return True
 
 
+cdef double TINY = 1e-36, NEAR = 1e-15        # squares of deviations lose digits; unequal elements this far from 0 deviate by more
+
 # --- variance ------------------------------------------------------------------------------------------------------------
 cdef list _moments(Op op, Variance* a):
     cdef Layout x = <Layout>a.input.layout, from_, variance, mean
@@ -64,6 +66,7 @@ cdef list _moments(Op op, Variance* a):
     cdef bint keep = a.keepdim.value, done
     cdef double less = a.correction.real
     cdef int64_t i
+    cdef float value
     cdef Lines s
     if not _reduces(x, dim):
         return None
@@ -81,7 +84,8 @@ cdef list _moments(Op op, Variance* a):
     if op.name == "std" or op.name == "std_mean":
         for i in range(variance.numel):
             if x.dtype.code == F32:
-                if not isfinite((<float*>variance.data())[i]):       # the variance may overflow where the deviation does not
+                value = (<float*>variance.data())[i]             # the variance may be too large or small where the deviation is not
+                if not isfinite(value) or value < TINY and fabs((<float*>mean.data())[i]) < NEAR:
                     return None
                 (<float*>variance.data())[i] = <float>sqrt((<float*>variance.data())[i])
             else:

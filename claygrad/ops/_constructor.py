@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from claygrad.core import Size, Storage, Tensor, device, dtype, empty, parse_device, prefix, wrap, wrap_on
+from claygrad.core import Size, Storage, Tensor, device, dtype, empty, parse_device, prefix, recast_array, wrap, wrap_on
 from claygrad.core.dispatch.determinism import initial
 from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.ops._data import array_from, is_sequence, shareable
@@ -95,8 +95,9 @@ def _from_data(data: Any, kind: dtype, where: str) -> Tensor:
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if isinstance(data, np.ndarray):
-        real = data.real if data.dtype.kind == "c" and not kind.is_complex else data
-        array = (real if real.dtype.kind == "u" else shareable(real)).astype(kind.numpy)
+        real = shareable(data.real if data.dtype.kind == "c" and not kind.is_complex else data)
+        array = recast_array(real, kind.numpy)
+        array = array.copy() if array is real else array
     elif is_sequence(data):
         array = array_from(data, kind)
     else:

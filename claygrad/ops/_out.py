@@ -20,5 +20,3 @@ MEDIAN = (
 )
 SEARCH = ("torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
           "whether out_int32 flag is True, but we got output tensor's dtype {1.legacy} and out_int32 flag is False")
-ALL = "all only supports bool tensor for result, got: {1.legacy}"
-ANY = "any only supports bool tensor for result, got: {1.legacy}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, dtype_of_numpy, prefix
-from claygrad.ops._numbers import C_NAMES, fits
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -46,14 +45,6 @@ def tensor_type(dtype) -> str:
     """What PyTorch's refusals call a tensor of this dtype: those that came later have no class of their own there."""
     lazy = dtype.name == "bfloat16" or dtype.name == "bool" or dtype.is_complex or dtype.code >= DTYPES["uint16"].code
     return f"CPU{dtype.legacy}Type" if lazy else f"{prefix()}.{dtype.legacy}Tensor"
-
-
-def refuse_overflow(value: complex, dtype) -> None:
-    """Refuse a Python number that a dtype cannot hold."""
-    if isinstance(value, int) and not -1 << 63 <= value < 1 << 64:
-        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
-    if not fits(value, dtype):
-        raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
 def refuse_gradient(name: str, argument: str, value: object, wanted: str = "Number") -> None:

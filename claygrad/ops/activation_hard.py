@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claygrad.core import dtype_of_numpy
+from claygrad.ops._numbers import refuse_overflow
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, pointwise, zero
-from claygrad.ops._words import FLOATS, INTS, need, refuse_complex, refuse_overflow
+from claygrad.ops._words import FLOATS, INTS, need, refuse_complex
 from claygrad.ops.activation import functional, line, private
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def check_hardtanh(input, min_val, max_val) -> None:
         raise ValueError("min_val cannot be greater than max_val")
     if input.dtype.name == "bool":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype.name == "uint8" and (int(min_val) < 0 or int(max_val) < 0):
+    if input.dtype.numpy.kind == "u" and (int(min_val) < 0 or int(max_val) < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
@@ -92,7 +93,7 @@ def hardswish_backward(xp, grad_output: Tensor, input: Tensor):
 
 
 def hardswish_second(g, grad_output, input):
-    return (g * grad_output / 3).masked_fill(input.abs() >= 3, 0)
+    return (g * grad_output / 3).where(input.abs() < 3, 0)
 
 
 hardswish_backward.rule(grad_output=lambda g, input: hardswish_backward(g, input), input=hardswish_second)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from claygrad.core import bool as bool_dtype
 from claygrad.core import complex128, float64
 from claygrad.core.graph.intercept import differentiated
+from claygrad.ops._numbers import refuse_overflow
 from claygrad.ops._out import FOUND
 from claygrad.ops._registry import composite, conj, missing, pointwise, zero
-from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, refuse_overflow, zeros
+from claygrad.ops._words import COMPLEX, FLOATS, INTS, is_number, need, zeros
 from claygrad.ops.slopes import abs_backward, pow_backward
 
 if TYPE_CHECKING:

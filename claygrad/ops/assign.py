@@ -8,9 +8,9 @@ from claygrad.core.dispatch.determinism import initial_from
 from claygrad.core.graph.modes import get_inference
 from claygrad.ops._formats import check_format, contiguous_strides, preserve_format, strides_for
 from claygrad.ops._geometry import broadcast, text
+from claygrad.ops._numbers import refuse_overflow
 from claygrad.ops._registry import composite, op, zero
 from claygrad.ops._storages import TypedStorage
-from claygrad.ops._words import refuse_overflow
 
 if TYPE_CHECKING:
     from numbers import Number

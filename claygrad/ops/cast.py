@@ -34,6 +34,7 @@ from claygrad.ops._formats import (
     suggested_format,
 )
 from claygrad.ops._formats import memory_format as Format
+from claygrad.ops._numbers import number_in
 from claygrad.ops._registry import composite, op
 from claygrad.ops._storages import TypedStorage
 
@@ -326,13 +327,13 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
            samples=lambda t: [t.args(t(2), 1), t.args(1, 2.5), t.args(t(2, dtype="int64"), t())])
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
     "The dtype of an arithmetic operation on two tensors or numbers."
-    for value in (tensor1, tensor2):
-        if not isinstance(value, (TensorType, int, float, complex)):
-            got = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
-            raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
-                            "one of:\n * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n * (Tensor "
-                            "tensor, Number other)\n * (Number scalar1, Number scalar2)\n")
-    return core_result_type(tensor1, tensor2)
+    operands = [value if isinstance(value, TensorType) else number_in(value) for value in (tensor1, tensor2)]
+    if any(value is None for value in operands):
+        got = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
+        raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
+                        "one of:\n * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n * (Tensor "
+                        "tensor, Number other)\n * (Number scalar1, Number scalar2)\n")
+    return core_result_type(*operands)
 
 
 @composite(method=False, raw=True, samples=lambda t: [t.args(t(2)), t.args(3)])

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claygrad.core import float32, result_type, storage_shares
+from claygrad.core import float64, result_type, storage_shares
 from claygrad.core.user_warnings import warn
 from claygrad.ops._geometry import broadcast
-from claygrad.ops._numbers import C_NAMES
+from claygrad.ops._numbers import C_NAMES, refuse_overflow
 from claygrad.ops._registry import composite, constant, pointwise, zero
-from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex, refuse_overflow
+from claygrad.ops._words import FLOATS, INTS, is_number, need, refuse_complex
 
 if TYPE_CHECKING:
     from numbers import Number
@@ -195,9 +195,9 @@ def check_where(condition, input, other) -> None:
         raise RuntimeError("where expected condition to be a boolean tensor, "
                            f"but got a tensor with dtype {condition.dtype.legacy}")
     for value in (input, other):
-        if is_number(value):                  # half precision: compared in single precision
+        if is_number(value):                  # half precision overflows to infinity
             kind = result_type(input, other)
-            refuse_overflow(value, float32 if kind.name in ("float16", "bfloat16") else kind)
+            refuse_overflow(value, float64 if kind.name in ("float16", "bfloat16") else kind)
 
 
 @pointwise(kernel="where",

@@ -92,17 +92,15 @@ def _placed(array: np.ndarray, where: device) -> Tensor:
 # --- tensor -----------------------------------------------------------------------------------------------------
 def _copied(array: np.ndarray, wanted: dtype | None, where: device) -> Tensor:
     """A tensor with the elements of an array and, where they are dense, its strides."""
-    if wanted is not None and array.dtype.kind == "u":         # some of these are no dtype here
-        array = array.astype(wanted.numpy)
     kind = wanted or supported(shareable(array).dtype)
     out = empty_strided(array.shape, dense_like(array.shape, element_strides(shareable(array))), kind, where)
     if where.type != "meta":
         with np.errstate(over="ignore", invalid="ignore"):
-            array = array.real if array.dtype.kind == "c" and not kind.is_complex else array
+            array = recast_array(array.real if array.dtype.kind == "c" and not kind.is_complex else array, kind.numpy)
             if where.type == "cpu":
                 array_of(out)[...] = array
             else:
-                set_elements(out, shareable(array) if array.dtype == kind.numpy else recast_array(array, kind.numpy))
+                set_elements(out, array)
     return out
 
 

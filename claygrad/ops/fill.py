@@ -23,7 +23,7 @@ from claygrad.ops._formats import (
     strides_like,
 )
 from claygrad.ops._geometry import sizes, text
-from claygrad.ops._numbers import element
+from claygrad.ops._numbers import assigned, element, number_in
 from claygrad.ops._registry import composite
 from claygrad.ops.creation import check_layout, checked_device, checked_dtype, leaf, refuse_pinning
 
@@ -166,10 +166,8 @@ def full(size: ints, fill_value: Number, *, out: Tensor | None = None, dtype: dt
     "A tensor of the given shape filled with `fill_value`, whose type gives the dtype unless `dtype` is given."
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
-    value = fill_value
-    if isinstance(value, (TensorType, np.generic)) and value.ndim == 0 and not getattr(value, "requires_grad", False):
-        value = value.item()
-    if not isinstance(value, (int, float, complex)):
+    value = number_in(fill_value)
+    if value is None:
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type_name(fill_value)}")
     return _make("full", shape_from("full", (size,), None), value, number_dtype(value), dtype, out, layout, device,
                  pin_memory,
@@ -238,12 +236,12 @@ def scalar_tensor(s: float, *, dtype: dtype | None = None, layout: layout | None
                   device: device | str | None = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A 0-dim tensor with one number, of the default dtype unless `dtype` is given."""
-    if isinstance(s, TensorType) and s.ndim == 0 and not s.requires_grad:
-        s = s.item()
-    if not isinstance(s, (int, float, complex)):
+    value, kind = number_in(s), checked_dtype("scalar_tensor", dtype) or default_dtype()
+    if value is None:
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    return full((), s, dtype=checked_dtype("scalar_tensor", dtype) or default_dtype(), layout=layout, device=device,
-                pin_memory=pin_memory, requires_grad=requires_grad)
+    if kind.is_floating_point and kind.itemsize == 2:
+        value = float(assigned(value, kind))                   # too large is infinite
+    return full((), value, dtype=kind, layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
 
 
 # --- like another tensor ----------------------------------------------------------------------------------------

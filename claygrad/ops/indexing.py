@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claygrad.core import dtype_of_numpy
+from claygrad.core import dtype_of_numpy, recast_array
 from claygrad.core.user_warnings import warn
 from claygrad.ops._formats import contiguous_strides, empty_array, empty_array_like, iterated_strides
 from claygrad.ops._geometry import axis, broadcast, text, view_strides
@@ -176,9 +176,13 @@ def index_put(xp, input: Tensor, indices: list[Tensor | None], values: Tensor, a
 
     Where positions repeat the last value wins; with `accumulate` all are added to what is there.
     """
-    if values.size == 1 and not accumulate and len(indices) <= input.ndim \
-            and [i.dtype.name for i in indices if i is not None] == ["uint8"]:
+    filled = values.size == 1 and not accumulate and len(indices) <= input.ndim
+    masks = [i.dtype.name for i in indices if i is not None]
+    if filled and masks == ["uint8"]:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    if filled and masks == ["bool"] and values.dtype != input.dtype:         # one value under one mask is a number
+        number = (recast_array(values, "complex64") if values.dtype.names else values).reshape(()).item()
+        values = xp.asarray(element(number, dtype_of_numpy(input.dtype)))
     positions = _as_positions(xp, input.shape, indices)
     key = _key(positions)
     wide = accumulate and input.dtype.name in ("float16", "bfloat16")

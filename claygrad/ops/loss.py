@@ -123,7 +123,7 @@ def smooth_l1_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tens
 
 
 def smooth_second(g, grad_output, input, target, beta):
-    return (g * grad_output / beta).masked_fill((input - target).abs() >= beta, 0)
+    return (g * grad_output / beta).where((input - target).abs() < beta, 0)
 
 
 smooth_l1_loss_backward.rule(
@@ -176,7 +176,7 @@ def huber_loss_backward(xp, grad_output: Tensor, input: Tensor, target: Tensor, 
 
 
 def huber_second(g, grad_output, input, target, delta):
-    return (g * grad_output).masked_fill((input - target).abs() >= delta, 0)
+    return (g * grad_output).where((input - target).abs() < delta, 0)
 
 
 huber_loss_backward.rule(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 WIDE = {"f": "float64", "c": "complex128"}
+TINY = 1e-36                # of a variance: the squares have lost digits
 
 
 # Variance: sum(|x - mean|^2) / (count - correction)
@@ -77,7 +78,8 @@ variance.rule(input=var_gradient)
 
 def deviation_and_mean_of(xp, name: str, input, dim: Axes, keepdim: bool, correction: float):
     var, mean = moments(xp, name, input, dim, keepdim, correction)
-    if var.dtype.itemsize == 4 and not xp.isfinite(var).all():      # the square may overflow where its root does not
+    # The root of a square that is too large or too small may be neither.
+    if var.dtype.itemsize == 4 and not (xp.isfinite(var) & (var >= TINY)).all():
         with warnings.catch_warnings(action="ignore"):
             var, mean = moments(xp, name, input.astype(WIDE[input.dtype.kind]), dim, keepdim, correction)
         return xp.sqrt(var).astype(input.real.dtype), mean.astype(input.dtype)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from claygrad.core import recast_array
 from claygrad.ops._conv import same_format
 from claygrad.ops._geometry import text
+from claygrad.ops._numbers import refuse_overflow
 from claygrad.ops._registry import composite, op
-from claygrad.ops._words import refuse_overflow
 
 if TYPE_CHECKING:
     from numbers import Number

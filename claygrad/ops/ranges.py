@@ -10,7 +10,7 @@ import numpy as np
 from claygrad.core import DTYPES, Tensor, default_dtype, empty, recast_array, wrap_on
 from claygrad.core.user_warnings import warn
 from claygrad.ops._data import default_complex
-from claygrad.ops._numbers import C_NAMES, fits
+from claygrad.ops._numbers import C_NAMES, converted, element, number_in, refuse_overflow
 from claygrad.ops._registry import composite
 from claygrad.ops._words import refuse_gradient
 from claygrad.ops.creation import check_layout, checked_device, checked_dtype, leaf, refuse_pinning
@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     Device = device | str | None
 
 PIECE = 1 << 20              # elements of a range that are computed at once
-
-
-def _number(value: Any) -> Any:
-    """A number, from a number or from a tensor or NumPy scalar that holds one; None for anything else. A tensor that
-    requires grad would lose it here."""
-    if isinstance(value, (bool, int, float, complex)):
-        return value
-    if isinstance(value, Tensor) and value.requires_grad:
-        return None
-    if isinstance(value, (np.generic, Tensor)) and value.ndim == 0:
-        return value.item()
-    return None
 
 
 def _finished(name: str, n: int, make: Callable[[], np.ndarray], kind: dtype, out: Tensor | None, layout: Any,
@@ -167,7 +155,7 @@ def arange(*args: Number, start: Number = 0, end: Number | None = None, step: Nu
                         f"({', '.join(type(a).__name__ for a in args)}), but expected one of:\n * (Number end)\n * "
                         "(Number start, Number end)\n * (Number start, Number end, Number step)\n")
     named = {"start": start, "end": end, "step": step}
-    numbers = [_number(value) for value in named.values()]
+    numbers = [number_in(value) for value in named.values()]
     for (name, value), found in zip(named.items(), numbers):
         if found is None:
             place = 1 if len(args) == 1 else ["start", "end", "step"].index(name) + 1
@@ -209,14 +197,18 @@ def closed_range(start: Number = 0, end: Number | None = None, step: Number = 1,
     given = checked_dtype("range", dtype)
     kind = out_dtype("range", out, given) or default_dtype()
     for place, (word, value) in enumerate((("start", start), ("end", end), ("step", step)), 1):
-        if _number(value) is None:
+        if number_in(value) is None:
             raise TypeError(f"range(): argument '{word}' (position {place}) must be Number, not {type(value).__name__}")
-    start, end, step = _number(start), _number(end), _number(step)
-    _length(start, end, step, kind)
-    n = int((end - start) / step) + 1
-    wide = np.float64 if kind.is_floating_point else np.int64
-    return _finished("range", n, lambda: (start + np.arange(n) * step).astype(wide).astype(kind.numpy), kind, out,
-                     layout, device,
+    ends = [number_in(start), number_in(end), number_in(step)]
+    wide = DTYPES["float64" if kind.is_floating_point else "int64"]
+    first, last, by = (element(value, wide).item() for value in ends)          # fractions are cut before anything else
+    if kind.is_complex or kind.name == "bool":
+        raise NotImplementedError(f"\"range_cpu\" not implemented for '{kind.legacy}'")
+    _length(*ends, kind)
+    if not by:
+        raise RuntimeError("step must be nonzero")
+    n = int((last - first) // by) + 1 if wide.name == "int64" else int((last - first) / by) + 1
+    return _finished("range", n, lambda: (first + np.arange(n) * by).astype(kind.numpy), kind, out, layout, device,
                      pin_memory, requires_grad)
 
 
@@ -233,7 +225,7 @@ def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None,
         which = "start" if tensors[0] else "end"
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
                            f"{max(dims)} dimension(s).")
-    first, last = (_number(value.detach() if isinstance(value, Tensor) else value) for value in (start, end))
+    first, last = (number_in(value.detach() if isinstance(value, Tensor) else value) for value in (start, end))
     if first is None or last is None or not hasattr(steps, "__index__") or isinstance(steps, bool) \
             or (isinstance(steps, Tensor) and steps.is_floating_point()):
         got = ", ".join(type(value).__name__ for value in (start, end, steps) if value is not None)
@@ -249,23 +241,18 @@ def _ends(name: str, start: Any, end: Any, steps: Any, out: Tensor | None,
             raise RuntimeError(f"torch.{name}(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to "
                                f"passed dtype {kind.legacy}")
     kind = kind or default_dtype()
-    if kind.name == "bool":
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     for value in (first, last):
-        if not fits(value, kind):
-            raise RuntimeError(f"value cannot be converted to type {C_NAMES[kind.name]} without overflow")
+        refuse_overflow(value, kind)
+    if kind.name == "bool" and int(steps) > 1:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     return first, last, kind
-
-
-def _in_dtype(value: Any, kind: dtype) -> Any:
-    return kind.numpy.type(int(value) if kind.numpy.kind in "iu" else value)
 
 
 def _between(start: Any, end: Any, steps: int, kind: dtype) -> np.ndarray:
     """`steps` numbers from start to end: the first half counted from the start, the second back from the end."""
     if kind.name == "complex32":
         return recast_array(_between(start, end, steps, DTYPES["complex64"]), kind.numpy)
-    first, last = _in_dtype(start, kind), _in_dtype(end, kind)
+    first, last = converted(start, kind), converted(end, kind)
     if steps < 2:
         return np.full(steps, first, kind.numpy)
     half = steps // 2
@@ -318,11 +305,11 @@ def _powers(start: Any, end: Any, steps: int, base: float, kind: dtype) -> np.nd
         return recast_array(_powers(start, end, steps, base, DTYPES["complex64"]), kind.numpy)
     if kind.is_complex:
         return np.power(kind.numpy.type(base), _between(start, end, steps, kind)).astype(kind.numpy)
-    first, last = float(_in_dtype(start, kind)), float(_in_dtype(end, kind))
+    first, last = float(converted(start, kind)), float(converted(end, kind))
     if steps < 2:
         exponents = [float(start)] * steps
     else:
-        span = _in_dtype(last - first, kind) if kind.is_floating_point else last - first
+        span = converted(last - first, kind) if kind.is_floating_point else last - first
         step = float(span) / (steps - 1)
         half = steps // 2
         exponents = [first + step * i for i in range(half)]

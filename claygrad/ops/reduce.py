@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 from claygrad.core import DTYPES, dtype_of_numpy, uint8
 from claygrad.core import bool as boolean
-from claygrad.ops._out import ALL, ANY, EXACT, MATCHING
+from claygrad.ops._out import EXACT, MATCHING
 from claygrad.ops._reducing import count, need_elements, reduced, restored, shared, shift, spread, total
 from claygrad.ops._registry import composite, conj, op, reduction
 from claygrad.ops._words import need
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claygrad.core import Tensor, dtype
 
     ints = int | tuple[int, ...] | list[int]
@@ -86,7 +88,7 @@ def mean(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False, *, d
 mean.rule(input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim) / count(input_shape, dim))
 
 
-@composite(samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True)],
+@composite(out="dtype", samples=lambda t: [t.args(t(3, 4)), t.args(t(3, 4), 0, True)],
            errors=lambda t: [(t.args(t(3, dtype="int64")), RuntimeError,
                               "nanmean(): expected input to have floating point or complex dtype but got Long")])
 def nanmean(input: Tensor, dim: ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
@@ -205,14 +207,24 @@ def truth_samples(t):
             t.args(t(3, dtype="uint8"))]
 
 
-@reduction(kernel="all", no_dims="keep", out=ALL, promote="bool", meta=truth, samples=truth_samples)
+def _check_truth(name: str) -> Callable[[Tensor, Tensor], None]:
+    def check(out: Tensor, result: Tensor) -> None:
+        if out.dtype not in (boolean, uint8):
+            raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.dtype.legacy}")
+
+    return check
+
+
+@reduction(kernel="all", no_dims="keep", check_out=_check_truth("all"), promote="bool", meta=truth,
+           samples=truth_samples)
 def all(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether all elements are True (not zero), of all or along the axes `dim`."""
     out = xp.all(input, axis=dim, keepdims=keepdim)
     return out.astype(input.dtype) if input.dtype.name == "uint8" else out
 
 
-@reduction(kernel="any", no_dims="keep", out=ANY, promote="bool", meta=truth, samples=truth_samples)
+@reduction(kernel="any", no_dims="keep", check_out=_check_truth("any"), promote="bool", meta=truth,
+           samples=truth_samples)
 def any(xp, input: Tensor, dim: ints | None = None, keepdim: bool = False):
     """Whether any element is True (not zero), of all or along the axes `dim`."""
     out = xp.any(input, axis=dim, keepdims=keepdim)

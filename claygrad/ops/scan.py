@@ -286,11 +286,15 @@ def check_spacing(name: str, x: Tensor | None, dx: Number | None) -> None:
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
 
 
-def areas(y: Tensor, x: Tensor | None, dim: int, name: str) -> Tensor:
-    """Twice the areas of the strips between neighbours, of width 1 where no x is given."""
+def refuse_booleans(name: str, y: Tensor, x: Tensor | None = None) -> None:
     if y.dtype == boolean or (x is not None and x.dtype == boolean):
         which = "`y`" if x is None else "`x` or `y`"
         raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
+
+
+def areas(y: Tensor, x: Tensor | None, dim: int, name: str) -> Tensor:
+    """Twice the areas of the strips between neighbours, of width 1 where no x is given."""
+    refuse_booleans(name, y, x)
     axis = axis_of(dim, y.ndim)
     n = y.shape[axis]
     pairs = y.narrow(axis, 0, max(n - 1, 0)) + y.narrow(axis, min(1, n), max(n - 1, 0))
@@ -309,10 +313,13 @@ def areas(y: Tensor, x: Tensor | None, dim: int, name: str) -> Tensor:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The integral by the trapezoidal rule: out = sum((y[i] + y[i+1]) / 2 * (x[i+1] - x[i]))."""
     check_spacing("trapezoid", x, dx)
-    if y.ndim and not y.shape[axis_of(dim, y.ndim)]:
+    if not y.size(dim):
         return y.new_zeros([n for i, n in enumerate(y.shape) if i != axis_of(dim, y.ndim)])
-    strips = areas(y, x, dim, "trapezoid").sum(dim)
-    return scaled(strips, (1 if dx is None else dx) / 2) if x is None else halved(strips)
+    if x is not None:
+        return halved(areas(y, x, dim, "trapezoid").sum(dim))
+    refuse_booleans("trapezoid", y)
+    ends = scaled(y.select(dim, 0) + y.select(dim, -1), 0.5)
+    return scaled(y.sum(dim) - ends, 1 if dx is None else dx)         # sums are int64, pairs of neighbours would wrap
 
 
 @composite(method=False, samples=lambda t: [t.args(t(5)), t.args(t(3, 5), t(5)), t.args(t(3, 4), dx=0.5, dim=0)])

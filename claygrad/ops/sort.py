@@ -7,10 +7,11 @@ from claygrad.core import dtype_of_numpy, int32, int64
 from claygrad.core.user_warnings import warn_once
 from claygrad.ops._geometry import axis as axis_of
 from claygrad.ops._geometry import text
+from claygrad.ops._numbers import refuse_overflow
 from claygrad.ops._out import EXACT, SEARCH
 from claygrad.ops._reducing import FEW, far, order_beside_nan, selected
 from claygrad.ops._registry import composite, constant, missing, op
-from claygrad.ops._words import is_number, need, no_derivative, refuse_overflow
+from claygrad.ops._words import is_number, need, no_derivative
 
 if TYPE_CHECKING:
     from numbers import Number

@@ -181,8 +181,6 @@ def nuttall(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: lay
 
 # --- torch.*_window: periodic unless said ------------------------------------------------------------------------
 older = {"method": False, "raw": True, "samples": lambda t: [t.args(7), t.args(6, False), t.args(1), t.args(0)]}
-_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-            "int64": "long int"}
 
 
 def _build(name: str, length: int, periodic: bool, compute, dtype: dtype | None, layout: layout | None, device: Device,
@@ -194,7 +192,7 @@ def _build(name: str, length: int, periodic: bool, compute, dtype: dtype | None,
     if layout is not None and layout is not strided:
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if not (kind.is_floating_point or kind.is_complex):
-        raise RuntimeError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={_C_NAMES[kind.name]}, "
+        raise RuntimeError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={kind.c_name}, "
                            "device=cpu, layout=Strided (default), requires_grad=false (default), pinned_memory=false, "
                            "memory_format=(nullopt))")
     if length < 0:

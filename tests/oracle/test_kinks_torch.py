@@ -32,8 +32,8 @@ FUNCTIONS = {
 }
 
 
-def derivatives(lib, name: str) -> list:
-    x = lib.tensor(POINTS, dtype=lib.float64, requires_grad=True)
+def derivatives(lib, name: str, points: list[float] = POINTS) -> list:
+    x = lib.tensor(points, dtype=lib.float64, requires_grad=True)
     first, = lib.autograd.grad(FUNCTIONS[name](lib, x).sum(), x, create_graph=True)
     if not first.requires_grad:
         return [first.tolist(), None]
@@ -47,6 +47,11 @@ def test_derivatives_at_kinks_are_pytorchs(name: str) -> None:
         assert (ours is None) == (theirs is None)
         if ours is not None:
             assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15, nan_ok=True), name
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.endswith("loss") or "_loss(" in name])
+def test_derivatives_of_losses_at_nan_are_pytorchs(name: str) -> None:
+    assert repr(derivatives(claygrad, name, [float("nan")])) == repr(derivatives(torch, name, [float("nan")]))
 
 
 @pytest.mark.parametrize("requires_grad", [False, True])

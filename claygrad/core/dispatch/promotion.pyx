@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.op cimport POINTWISE, PROMOTE_FLOAT, PROMOTE_NONE, PROMOTE_SUM, Op, promotion_of
 from claygrad.core.data.device cimport ACCELERATOR, CPU, apart, device
-from claygrad.core.data.dtype cimport (BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, F16, F64, I64, category_of, default_float,
+from claygrad.core.data.dtype cimport (BOOL, C32, C64, C128, CAT_COMPLEX, CAT_FLOAT, CAT_INT, F16, F64, I64, category_of, default_float,
                                        default_of_category, dtype, no_common_type, of_code, promote)
 from claygrad.core.data.layout cimport Layout
 from claygrad.core.tensor cimport CUT, Tensor, requires
@@ -37,6 +37,8 @@ cdef int _over(int higher, int lower) except -2:
         if cl == CAT_COMPLEX:
             return C128 if higher == F64 else C32 if higher == F16 else C64
         return higher
+    if cl == CAT_COMPLEX and ch == CAT_INT:
+        return lower
     if higher == BOOL or cl >= CAT_FLOAT:
         return _common(higher, lower)
     return higher

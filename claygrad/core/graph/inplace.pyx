@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport ACCELERATOR, CPU
 from claygrad.core.data.transfer cimport to_host, write_across
-from claygrad.core.data.dtype cimport CAT_FLOAT, dtype
+from claygrad.core.data.dtype cimport C32, C64, CAT_FLOAT, cast_array, dtype, of_code
 from claygrad.core.errors import no_elements
 from claygrad.core.data.kernels cimport copy_strided
 from claygrad.core.data.layout cimport CONJ, NEG, SPARSE, Layout, dense
@@ -127,9 +127,11 @@ cdef int write_layout(Layout dst, Layout src) except -1:
     if src.storage.where.kind == ACCELERATOR:
         return write_layout(dst, to_host(src))
     source = src.array()
+    if src.dtype.code == C32:
+        source = cast_array(source, of_code(C64).numpy)
     if source.dtype.kind == "c" and dst.dtype.category <= CAT_FLOAT:
         source = source.real
-    numpy.copyto(dst.array(), source, casting="unsafe")
+    numpy.copyto(dst.array(), cast_array(source, dst.dtype.numpy))         # NumPy would write a number into both parts of complex32
     return 0
 
 

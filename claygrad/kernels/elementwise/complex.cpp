@@ -169,6 +169,7 @@ bool divide_singles(const void* const* in, void* out_n, int64_t n, const Numbers
     return true;
 }
 template <class T> C<T> inverse_of(C<T> z) {
+    if (z.im == 0) return {1 / z.re, 0 / z.re};                 // of 0: inf + nan j, as PyTorch
     if (abs(z.im) <= abs(z.re)) {
         const T ratio = z.im / z.re, scale = z.re + z.im * ratio;
         return {1 / scale, -ratio / scale};
@@ -181,9 +182,10 @@ struct Reciprocal : Taking1 {
     C<float> operator()(C<float> z) const {
         const double a = z.re, b = z.im, inverse = 1 / (a * a + b * b);
         const C<float> out{(float)(a * inverse), (float)(-b * inverse)};
-        return out.re - out.re == 0 && out.im - out.im == 0 ? out : inverse_of(z);
+        return z.im != 0 && out.re - out.re == 0 && out.im - out.im == 0 ? out : inverse_of(z);
     }
 };
+struct ReciprocalRoot : Taking1 { template <class T> C<T> operator()(C<T> z) const { return Reciprocal{}(Sqrt::one(z)); } };
 struct Square : Taking1 { template <class T> C<T> operator()(C<T> z) const { return Mul{}(z, z); } };
 struct Direction : Taking1 {
     template <class T> C<T> operator()(C<T> z) const {
@@ -197,6 +199,7 @@ struct Pow : Taking2 {
         if (y.im == 0) {
             if (y.re == 2) return times(x, x);
             if (y.re == 1) return x;
+            if (y.re == -1) return inverse_of(x);
             if (y.re == 0) return {1, 0};
             if (y.re == 0.5 && x.re - x.re == 0 && x.im - x.im == 0) return Sqrt::one(x);
         }
@@ -252,7 +255,8 @@ const Kernel complex_kernels[] = {
     BY_PARTS("sinh", Sinh), BY_PARTS("cosh", Cosh), BY_PARTS("tanh", Tanh), BY_PARTS("asin", Asin), BY_PARTS("acos", Acos),
     BY_PARTS("atan", Atan), BY_PARTS("asinh", Asinh), BY_PARTS("acosh", Acosh), BY_PARTS("atanh", Atanh),
     {"div", C64, (void*)divide_singles, -1, DEAR},
-    {"div", C128, (void*)each_number<Div, C<double>, C<double>>, -1, DEAR}, SAME("reciprocal", Reciprocal), SAME("square", Square), SAME("sgn", Direction),
+    {"div", C128, (void*)each_number<Div, C<double>, C<double>>, -1, DEAR}, SAME("reciprocal", Reciprocal),
+    SAME("rsqrt", ReciprocalRoot), SAME("square", Square), SAME("sgn", Direction),
     {"pow", C64, (void*)power<float>, -1, DEAREST}, {"pow", C128, (void*)power<double>, -1, DEAREST},
     ASKED("eq", Eq), ASKED("ne", Ne), ASKED("isnan", IsNan), ASKED("isfinite", IsFinite),
     SAME("add_scaled", AddScaled), SAME("sub_scaled", SubScaled), SAME("rsub_scaled", ReverseSubScaled),
