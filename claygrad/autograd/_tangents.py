@@ -112,7 +112,8 @@ class Level:
                     seen.copy_(tangent)
                     tangent = seen
             if not _laid_out_alike(x, tangent):
-                tangent = _zeros_laid_out(x, tangent).copy_(tangent)
+                tangent, given = _zeros_laid_out(x, tangent), tangent
+                _once(tangent, given).copy_(_once(given, tangent))
         self._put(x, tangent)
 
 
@@ -192,6 +193,14 @@ def _zeros_laid_out(x: Tensor, like: Tensor) -> Tensor:
     if x.is_conj() and out.is_complex():
         out = op_named("_conj")(out)
     return op_named("_neg_view")(out) if x.is_neg() else out
+
+
+def _once(x: Tensor, other: Tensor) -> Tensor:
+    """Without what repeats along the axes where both tensors are expanded."""
+    for d in range(x.ndim):
+        if x.shape[d] > 1 and x.stride(d) == 0 and other.stride(d) == 0:
+            x = x.narrow(d, 0, 1)
+    return x
 
 
 def _same_view(base: Tensor, view: Tensor, whole: Tensor) -> Tensor | None:
@@ -274,12 +283,14 @@ def _only_constants(call: Operation, duals: dict[tuple[int, int], Tensor]) -> bo
     refused: its tangent would be lost."""
     constant = [name for name in call.op.tensor_params if call.op.word(name) == "constant"]
     given = {call.op.params[i] for i, _ in duals}
-    if given.intersection(constant) and not given.issubset(constant):
+    if given.intersection(constant) and not given.issubset(constant) and call.name.lstrip("_") not in _FOLLOWING:
         raise RuntimeError(f"{call.name.lstrip('_')} is not differentiable wrt {' and '.join(constant)}, they cannot "
                            "have forward grad defined.")
     return given.issubset(constant)
 
 
+# Gradients: what is constant there is a result, whose derivative is in that of the input, or tells the side of an edge.
+_FOLLOWING = frozenset("clamp_backward gelu_from gelu_tanh_from silu_from".split())
 # Operations that have no derivative by what they read, and give floating numbers all the same.
 _CONSTANT = frozenset("_ones bernoulli normal poisson _binomial multinomial".split())
 
@@ -337,7 +348,7 @@ class _Push:
         self.inputs: dict[tuple[int, int], Tensor] = {}
         for place, x in given:
             if place in duals:
-                made = self.inputs[place] = _to_differentiate_by(x, self.recorded)
+                made = self.inputs[place] = _to_differentiate_by(x, self.recorded, call.in_place)
                 if place[1] < 0:
                     values[place[0]] = made
                 else:
@@ -408,12 +419,12 @@ def _fitting(tangent: Tensor, g: Tensor) -> Tensor:
     return tangent.real.to(g.dtype) if tangent.is_complex() and not g.is_complex() else tangent.to(g.dtype)
 
 
-def _to_differentiate_by(x: Tensor, recorded: bool) -> Tensor:
+def _to_differentiate_by(x: Tensor, recorded: bool, in_place: bool) -> Tensor:
     """The tensor again, apart from its other uses: with its history where that matters, and with its tangents of the
-    levels below."""
+    levels below. A write in place would give an alias its own history."""
     if recorded and x.requires_grad:
         with enable_grad():
-            made: Tensor = op_named("alias")(x)
+            made: Tensor = x.clone() if in_place else op_named("alias")(x)
             return made
     return cut(x).requires_grad_()
 
@@ -437,14 +448,22 @@ def _share_tangents(x: Tensor, out: Tensor) -> None:
 # --- what is saved for backward --------------------------------------------------------------------------------
 
 def _tangents_of(x: Tensor) -> dict[Level, Tensor] | None:
-    found = {level: tangent for level in levels() if (tangent := level.get(x)) is not None}
+    found = {level: _kept(level, tangent) for level in levels() if (tangent := level.get(x)) is not None}
     return found or None
+
+
+def _kept(level: Level, tangent: Tensor) -> Tensor:
+    """A tangent as it is now: operations in place write to it, too."""
+    with level.below(), enable_grad() if tangent.requires_grad else no_grad():
+        if is_batch(tangent) or is_wrapper(tangent) or tangent.layout.name != "strided":
+            return tangent.clone()
+        return _once(tangent, tangent).clone().expand(tangent.shape)
 
 
 def _with_tangents(x: Tensor, tangents: dict[Level, Tensor]) -> None:
     for level in levels():
         if level in tangents and level.own(x) is None:
-            level._put(x, tangents[level])
+            level.set(x, tangents[level])
 
 
 def _forget(x: Tensor) -> None:
@@ -472,5 +491,5 @@ def _make(function: Any, args: list[Any], kwargs: dict[str, Any], result: Any) -
     return result
 
 
-UPCALLS.update(forward_mode=forward_mode, tangents=_tangents_of, with_tangents=_with_tangents, forward_make=_make,
-            forget_tangents=_forget)
+UPCALLS.update(forward_mode=forward_mode, tangents=_tangents_of, kept_tangent=_kept, with_tangents=_with_tangents,
+            forward_make=_make, forget_tangents=_forget)

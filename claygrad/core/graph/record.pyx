@@ -307,11 +307,15 @@ cdef Tensor _with_tangents(SavedTensor s, Node node, Tensor t):
 
 
 def note_tangent(Tensor t, level, tangent):
-    """Add the tangent to the value that the tensor's node saved of it."""
-    if t.node is not None and t.node.op is not None and t.node.holds:
-        if t.node.notes is None:
-            t.node.notes = {}
-        t.node.notes.setdefault(TANGENTS, {}).setdefault(t.output_nr, {})[level] = tangent
+    """Add the tangent to the value that the tensor's node saved of it, or the node that wrote into the tensor as a view."""
+    cdef Node node = t.node
+    cdef int nr = t.output_nr
+    if node is not None and node.notes is not None and _WRITER in node.notes:
+        node, nr = node.notes[_WRITER](), 0
+    if node is not None and node.op is not None and node.holds:
+        if node.notes is None:
+            node.notes = {}
+        node.notes.setdefault(TANGENTS, {}).setdefault(nr, {})[level] = _UPCALLS["kept_tangent"](level, tangent)
 
 
 cdef object TANGENTS = object()         # a key of .metadata that no user has
@@ -385,7 +389,8 @@ cdef Tensor attach(Layout layout, Node edge, int nr, bint create_graph):
 # the view, which has a new node on that history: gradients of the saved output must flow to that node, where the hooks of the view
 # are. It is held by a weak reference, because it refers to this node; once it is freed, its hooks are too.
 
-cdef object _VIEW = object()                       # a key that no user of .metadata can have
+cdef object _VIEW = object()                       # keys that no user of .metadata can have: the node of the view,
+cdef object _WRITER = object()                     # and the node that wrote into it, for its tangents
 
 cdef int note_view(Node node, Tensor view) except -1:
     cdef int k
@@ -396,6 +401,10 @@ cdef int note_view(Node node, Tensor view) except -1:
             if node.notes is None:
                 node.notes = {}
             node.notes[_VIEW] = weakref.ref(view.node)
+            if unusual()[0] & INTERCEPTED:
+                if view.node.notes is None:
+                    view.node.notes = {}
+                view.node.notes[_WRITER] = weakref.ref(node)
     return 0
 
 
