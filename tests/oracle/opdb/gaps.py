@@ -17,8 +17,6 @@ ROUNDING: dict[tuple[str, ...], str] = {
 
 GAPS: dict[tuple[str, ...], str] = {
     ("resize_", "edges"): "an empty tensor that grows shows memory that nobody wrote",
-    ("complex", "forward", "float16"): "claygrad has no complex32",
-    ("view_as_complex", "forward", "float16"): "claygrad has no complex32",
     ("nn.functional.pixel_unshuffle", "edges"): "PyTorch leaves an empty tensor in the shape it has",
     ("grid_sampler_2d", "gradients", "float32"): "sums of thousands that cancel; neither library is nearer to the double result",
     **{(f"__{name}__", "errors"): "a method called on an int: Python's own text" for name in ("radd", "rmul", "rand", "ror", "rxor")},
@@ -41,12 +39,6 @@ GAPS: dict[tuple[str, ...], str] = {
     ("istft", "gradients", "complex128"): "the window of two samples is a view made outside of the graph; torch loses it",
     ("logcumsumexp", "gradients", "float32"): "torch sums positive and negative parts apart and loses three digits",
     ("gather", "errors"): "an out= that must grow over its own index; torch refuses, claygrad reads before it writes",
-    ("chalf", "forward"): "complex32 is no dtype of claygrad's",
-    ("chalf", "gradients"): "complex32 is no dtype of claygrad's",
-    ("chalf", "variants"): "complex32 is no dtype of claygrad's",
-    ("chalf", "layouts"): "complex32 is no dtype of claygrad's",
-    ("chalf", "edges"): "complex32 is no dtype of claygrad's",
-    ("chalf", "special"): "complex32 is no dtype of claygrad's",
     ("fft.hfft2", "layouts", "int64"): "sums of 210 numbers in single precision, rounded in another order",
     ("fft.hfft2", "forward", "float32"): "sums of 210 numbers in single precision; torch's error is twice claygrad's",
     ("linalg.householder_product", "gradients", "float32"): "torch divides reflections out again: its error is ten times "
