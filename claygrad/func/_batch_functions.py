@@ -4,7 +4,19 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claygrad.autograd._batched import closed, highest, laid_open, level_of, outside, running, seen, value_at, wrap
+from claygrad.autograd._batched import (
+    Batch,
+    closed,
+    highest,
+    inner_level,
+    laid_open,
+    level_of,
+    outside,
+    running,
+    seen,
+    value_at,
+    wrap,
+)
 from claygrad.core import Function, Tensor
 from claygrad.core.graph.intercept import begin_reason, end_reason
 from claygrad.ops.join import stack
@@ -12,8 +24,6 @@ from claygrad.utils.pytree import broadcast_to_and_flatten, tree_flatten, tree_m
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from claygrad.autograd._batched import Batch
 
 
 class VmapInfo(NamedTuple):
@@ -109,6 +119,13 @@ def _inside(batch: Batch) -> Iterator[None]:
         end_reason()
 
 
+def _apart(batch: Batch) -> Batch:
+    """The batch at a level of its own: when backward runs, another vmap may have that of the one that is over."""
+    if any(one.level == batch.level and one is not batch for one in running()):
+        return Batch(inner_level() + 1, batch.size, batch.randomness)
+    return batch
+
+
 class _Context:
     """What forward, backward and jvp of examples see: what is saved for them are batches of the node's own context."""
 
@@ -124,6 +141,16 @@ class _Context:
         """Keep tensors for jvp."""
         self.__dict__["_for_forward"] = [level_of(x) == self._level for x in tensors]
         self._ctx.save_for_forward(*self._values(tensors))
+
+    @contextlib.contextmanager
+    def at(self, level: int) -> Iterator[None]:
+        """What was saved is batches of this level."""
+        was = self._level
+        self.__dict__["_level"] = level
+        try:
+            yield
+        finally:
+            self.__dict__["_level"] = was
 
     def _values(self, tensors: tuple[Any, ...]) -> list[Any]:
         return [x._value if level_of(x) == self._level else x for x in tensors]
@@ -174,11 +201,12 @@ def _generated(cls: Any, args: tuple[Any, ...], batch: Batch) -> Any:
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            with _inside(batch):
-                given = [closed(g, level) if isinstance(g, Tensor) else g for g in grads]
+            apart = _apart(batch)
+            with _inside(apart), state["proxy"].at(apart.level):
+                given = [closed(g, apart.level) if isinstance(g, Tensor) else g for g in grads]
                 found = cls.backward(state["proxy"], *given)
                 found = found if isinstance(found, tuple) else (found,)
-                opened = [g if g is None else laid_open(g, level, size) for g in found]
+                opened = [g if g is None else laid_open(g, apart.level, size) for g in found]
             return tuple(g if g is None or flag else g.sum(0) for g, flag in zip(opened, mapped, strict=True))
 
     if cls.jvp is not Function.jvp:

@@ -130,3 +130,33 @@ def test_many_seeds_give_the_rows_of_single_ones():
     single = torch.autograd.grad(sum(g.square().sum() for k in range(5) for g in
                                      torch.autograd.grad(out, inputs, seeds[k], create_graph=True)), x)[0]
     _close(again, single)
+
+
+def test_a_function_with_a_generated_rule_in_nested_transforms():
+    """Reverse over forward mode: backward runs in another vmap, which has the level of the one that is over."""
+    class Square(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 2 * ctx.saved_tensors[0]
+
+    forward, reverse = torch.func.jacfwd, torch.func.jacrev
+    for outer in (forward, reverse):
+        for inner in (forward, reverse):
+            got, want = outer(inner(lambda x: Square.apply(x).sin().sum())), outer(inner(lambda x: (x * x).sin().sum()))
+            _close(got(X[0]), want(X[0]))
+            _close(vmap(got)(X), vmap(want)(X))
