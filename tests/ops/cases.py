@@ -111,6 +111,7 @@ def numbers(tensor: Any) -> numpy.ndarray:
 
 TOLERANCES = {
     "float16": (1e-3, 1e-3),
+    "complex32": (1e-3, 1e-3),
     "bfloat16": (1.6e-2, 1e-2),
     "float32": (2e-6, 1e-5),
     "complex64": (2e-6, 1e-5),
