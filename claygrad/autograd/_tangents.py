@@ -455,9 +455,9 @@ def _tangents_of(x: Tensor) -> dict[Level, Tensor] | None:
 def _kept(level: Level, tangent: Tensor) -> Tensor:
     """A tangent as it is now: operations in place write to it, too."""
     with level.below(), enable_grad() if tangent.requires_grad else no_grad():
-        if is_batch(tangent) or is_wrapper(tangent) or tangent.layout.name != "strided":
-            return tangent.clone()
-        return _once(tangent, tangent).clone().expand(tangent.shape)
+        if type(tangent) is Tensor and not tangent.is_sparse and 0 in tangent.stride():        # it stays expanded
+            return _once(tangent, tangent).clone().expand(tangent.shape)
+        return tangent.clone()
 
 
 def _with_tangents(x: Tensor, tangents: dict[Level, Tensor]) -> None:
