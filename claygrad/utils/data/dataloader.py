@@ -88,7 +88,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        return self._context
+        return self.__multiprocessing_context
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, given: Any) -> None:
@@ -104,7 +104,7 @@ class DataLoader(Generic[T_co]):
         elif given is not None and not isinstance(given, multiprocessing.context.BaseContext):
             raise TypeError("multiprocessing_context option should be a valid context object or a string specifying "
                             f"the start method, but got multiprocessing_context={given}")
-        self._context = given
+        self.__multiprocessing_context = given
 
     @property
     def _auto_collation(self) -> bool:
@@ -199,6 +199,8 @@ class _BaseDataLoaderIter:
                                                                    loader.drop_last)
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
         self._persistent_workers = loader.persistent_workers
+        self._pin_memory_device = loader.pin_memory_device if self._pin_memory else None
+        self._shared_seed, self._pg, self._rank, self._world_size = None, None, 0, 1      # what pipes of data share
         self._num_yielded = 0
         self._index_sampler = loader._index_sampler
         self._sampler_iter = iter(self._index_sampler)

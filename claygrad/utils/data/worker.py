@@ -1,4 +1,8 @@
-"""The processes that fetch batches: what runs in them, and how their errors come back."""
+"""The processes that fetch batches: what runs in them, and how their errors come back.
+
+This module is `torch.utils.data._utils.worker` too: packages with processes of their own (torchdata) import what
+PyTorch has there under its names, and put their `_worker_info` in the place of this one.
+"""
 from __future__ import annotations
 
 import io
@@ -12,8 +16,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -24,34 +29,49 @@ from claygrad.utils.data.fetch import _BaseDatasetFetcher, _DatasetKind
 POLL_SECONDS = 2.0        # how often a waiting process looks whether the other is still there
 
 
-class WorkerInfo(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
     """What code of the user's can know of the worker it runs in."""
 
     id: int
     num_workers: int
     seed: int
     dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
 
-    def __repr__(self) -> str:
-        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
 
-
-_here: WorkerInfo | None = None
+_worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
     """Which worker this is: None in the main process."""
-    return _here
+    return _worker_info
 
 
-class Ended(NamedTuple):
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
     """The stream of this worker is at its end."""
 
-    worker: int
+    worker_id: int
 
 
-class Resume(NamedTuple):
+@dataclass(frozen=True)
+class _ResumeIteration:
     """Begin the next epoch. The seeds go on from where they are."""
+
+    seed: int | None = None
+
+
+class ManagerWatchdog:
+    """Looks, in a worker, whether the process that started it still lives."""
+
+    def __init__(self) -> None:
+        self.manager = multiprocessing.parent_process()
+
+    def is_alive(self) -> bool:
+        """Whether it does; it always does where this is no worker."""
+        return self.manager is None or self.manager.is_alive()
 
 
 class _Text(str):
@@ -100,12 +120,13 @@ def seed_all(base: int, worker: int) -> None:
     """claygrad, Python and NumPy, each with a seed of this worker's own."""
     random.seed(base + worker)
     manual_seed(base + worker)
-    numpy.random.seed(numpy_seed(base, worker))     # noqa: NPY002  (the one users draw from)
+    numpy.random.seed(_generate_state(base, worker))     # noqa: NPY002  (the one users draw from)
 
 
-def numpy_seed(base: int, worker: int) -> list[int]:
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     """The words that NumPy is seeded with in a worker."""
-    words: list[int] = numpy.random.SeedSequence([worker, base & 0xFFFFFFFF, base >> 32, 0]).generate_state(4).tolist()
+    sequence = numpy.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0])
+    words: list[int] = sequence.generate_state(4).tolist()
     return words
 
 
@@ -149,13 +170,13 @@ class Sender:
 def work(kind: int, dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, batched: bool, collate: Callable,
          drop_last: bool, base: int, begin: Callable | None, worker: int, count: int) -> None:
     """The life of a worker: indices in, batches out, until None comes or the main process is gone."""
-    global _here
+    global _worker_info
     signal.signal(signal.SIGINT, signal.SIG_IGN)          # Ctrl-C is for the main process, which then ends its workers
     pipe[0].close()                                       # the end of the reader: only the main process shall have it
-    parent = multiprocessing.parent_process()
+    watchdog = ManagerWatchdog()
     set_num_threads(1)
     seed_all(base, worker)
-    _here = WorkerInfo(worker, count, base + worker, dataset)
+    _worker_info = WorkerInfo(worker, count, base + worker, dataset)
     sender, where = Sender(pipe[1]), f"in DataLoader worker process {worker}"
     fetcher: _BaseDatasetFetcher | None = None
     failed: Failure | None = None
@@ -169,12 +190,12 @@ def work(kind: int, dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, 
         try:
             task = tasks.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            if parent is not None and not parent.is_alive():
+            if not watchdog.is_alive():
                 break
             continue
         if task is None:
             break
-        if isinstance(task, Resume):
+        if isinstance(task, _ResumeIteration):
             sender.put(-1, task, where)
             fetcher = None
             continue
@@ -188,7 +209,7 @@ def work(kind: int, dataset: Any, tasks: Any, pipe: tuple[Any, Any], done: Any, 
                     fetcher = _DatasetKind.create_fetcher(kind, dataset, batched, collate, drop_last)
                 answer = fetcher.fetch(index)
         except StopIteration as error:
-            answer = Ended(worker) if kind == _DatasetKind.Iterable else Failure(error, where)
+            answer = _IterableDatasetStopIteration(worker) if kind == _DatasetKind.Iterable else Failure(error, where)
         except Exception as error:
             answer = Failure(error, where)
         sender.put(number, answer, where)

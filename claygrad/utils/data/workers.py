@@ -16,7 +16,7 @@ from typing import Any
 
 from claygrad.core.user_warnings import warn
 from claygrad.utils.data.dataloader import _BaseDataLoaderIter
-from claygrad.utils.data.worker import POLL_SECONDS, Ended, Failure, Resume, work
+from claygrad.utils.data.worker import POLL_SECONDS, Failure, _IterableDatasetStopIteration, _ResumeIteration, work
 
 _LAST_SECONDS = 5.0        # how long a worker may take to end before it is ended
 _NOT_PICKLED = (
@@ -74,7 +74,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         while self.open:                             # batches of an epoch that was left in the middle
             self._receive()
         for tasks in self.tasks:
-            tasks.put(Resume())
+            tasks.put(_ResumeIteration())
         for _ in self.processes:
             self._answer()                           # nothing else is open: each says that it has begun anew
         super()._reset(loader, first_iter)
@@ -123,7 +123,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _receive(self) -> None:
         number, answer = self._answer()
         worker = self.open.pop(number)
-        if isinstance(answer, Ended):
+        if isinstance(answer, _IterableDatasetStopIteration):
             self.alive[worker] = False
             self._send()
         else:

@@ -1,5 +1,9 @@
-"""`torch.utils.data._utils.worker`."""
-from claygrad.utils.data.worker import Failure, WorkerInfo, get_worker_info  # noqa: F401
-from claygrad.utils.data.worker import numpy_seed as _generate_state  # noqa: F401
+"""`torch.utils.data._utils.worker`: the module of claygrad's workers itself."""
+from claygrad._utils import ExceptionWrapper
+from claygrad.utils.data import worker as itself
+from claygrad.utils.data.worker import Failure
 
+__all__ = ["HAS_NUMPY", "MP_STATUS_CHECK_INTERVAL", "ExceptionWrapper", "Failure", "itself"]
+
+HAS_NUMPY = True
 MP_STATUS_CHECK_INTERVAL = 5.0       # seconds between two looks whether a process still lives
