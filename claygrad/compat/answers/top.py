@@ -5,8 +5,12 @@ from typing import Any
 
 import claygrad
 from claygrad._legacy import CUDA_TYPES, TYPES
+from claygrad.compat.answers.fake_quantize import (  # noqa: F401
+    fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine,
+)
 from claygrad.compat.answers.operations import NAMES
-from claygrad.compat.refusing import refusing_class, refusing_function
+from claygrad.compat.refusing import refusing_class, refusing_function, unchanged
 from claygrad.core import Tensor
 
 
@@ -23,8 +27,12 @@ AcceleratorError = _class("AcceleratorError", RuntimeError)
 TensorType, FloatType, DeviceObjType = _class("TensorType"), _class("FloatType"), _class("DeviceObjType")
 StorageBase = claygrad.UntypedStorage
 _tensor_classes = {*TYPES.values(), *CUDA_TYPES.values()}
-_scaled_mm = refusing_function("torch._scaled_mm")
-_grouped_mm = refusing_function("torch._grouped_mm")
+_disable_dynamo = unchanged
+for _name in ("_scaled_mm _grouped_mm _scaled_grouped_mm _cslt_compress _cslt_sparse_mm _sparse_semi_structured_tile "
+              "_sparse_semi_structured_apply _sparse_semi_structured_apply_dense quantize_per_tensor "
+              "quantize_per_channel quantize_per_tensor_dynamic fused_moving_avg_obs_fake_quant "
+              "_fake_quantize_learnable_per_tensor_affine _fake_quantize_learnable_per_channel_affine").split():
+    globals()[_name] = refusing_function(f"torch.{_name}")
 
 
 class qscheme:
