@@ -22,6 +22,7 @@ _NO_DEVICE = "claygrad runs on the CPU"
 
 _NO_DISPATCHER = "operations are declared in Python, without a dispatcher"
 _NOT_QUANTIZED = "there are no quantized tensors"
+_FAKE_QUANTIZE = "use torch.fake_quantize_per_tensor_affine, whose result is float"
 _NOT_OVER_MPI = "this part of torch.distributed is not there: processes communicate through MPI"
 _LEAVE_OUT = "leave it out: nothing is compiled"
 _LEAVE_OUT_SETTING = "leave it out: there is nothing to set"
@@ -62,6 +63,11 @@ ABSENT: dict[str, Absent] = {
     "torch.nn.parallel": Absent(_NO_DEVICE, "use nn.parallel.DistributedDataParallel"),
     "torch.nn.attention": Absent("on the CPU claygrad has one way to compute attention, its own",
                                  "use nn.functional.scaled_dot_product_attention with a mask"),
+    "torch.sparse": Absent("sparse tensors are those of coordinates and of rows or columns, on the CPU",
+                           "use a dense tensor and a mask, or torch.sparse_coo_tensor"),
+    "torch.quantize_per_tensor": Absent(_NOT_QUANTIZED, _FAKE_QUANTIZE),
+    "torch.quantize_per_channel": Absent(_NOT_QUANTIZED, _FAKE_QUANTIZE),
+    "torch.quantize_per_tensor_dynamic": Absent(_NOT_QUANTIZED, _FAKE_QUANTIZE),
     "torch.nested": Absent("there are no nested tensors", "pad, and mask what was padded"),
     "torch.profiler": Absent("there is no such part of the profiler", "use cProfile or py-spy"),
     "torch.autograd.profiler": Absent("there is no such part of the profiler", "use torch.profiler"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claygrad._lazy import lazy
 from claygrad.core import DTYPES
 from claygrad.core.cpython.entry_points import guard_package
 from claygrad.sparse import _arithmetic, _products
@@ -86,17 +87,5 @@ for _kind in ("float16", "float32", "float64", "int8", "uint8", "int16", "int32"
     globals()[_name] = _Legacy(_name, (), {"dtype": DTYPES[_kind], "is_sparse": True, "__module__": __name__,
                                            "__doc__": f"Sparse tensors of {_kind}, under an old name."})
 
-_NOT_THERE = {
-    "SparseSemiStructuredTensor": "there are no semi-structured tensors",
-    "SparseSemiStructuredTensorCUTLASS": "there are no semi-structured tensors",
-    "SparseSemiStructuredTensorCUSPARSELT": "there are no semi-structured tensors",
-    "to_sparse_semi_structured": "there are no semi-structured tensors",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _NOT_THERE:
-        raise AttributeError(f"module 'claygrad.sparse' has no attribute '{name}'\n  {_NOT_THERE[name]}", name=name)
-    raise AttributeError(f"module 'claygrad.sparse' has no attribute '{name}'", name=name)
-
+__getattr__ = lazy(__name__)
 guard_package(__name__)          # Note [Entry points]

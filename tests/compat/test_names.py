@@ -49,7 +49,13 @@ def _of_kind(kind: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("module", "name"), _of_kind("function")[::23])
+def test_parts_that_are_only_names_are_not_available() -> None:
+    parts = [(module, name) for module, name in _of_kind("function") if name == "is_available"]
+    assert parts
+    assert not any(names.make(module, name, "function", "")() for module, name in parts)
+
+
+@pytest.mark.parametrize(("module", "name"), [one for one in _of_kind("function") if one[1] != "is_available"][::23])
 def test_a_function_that_is_only_a_name_refuses_to_be_called(module: str, name: str) -> None:
     made = names.make(module, name, "function", "")
     with pytest.raises(NotImplementedError) as told:

@@ -263,6 +263,47 @@ def test_the_package_that_comes_with_torch() -> None:
                           "No module named 'functorch.dim' 3", "True True", "[]"]
 
 
+def test_functions_compiled_by_what_leaves_graphs_as_they_are() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        import torch
+        from functorch.compile import aot_function, aot_module, nop, ts_compile
+        from torch._functorch.aot_autograd import aot_module_simplified
+        layer, x = torch.nn.Linear(3, 2), torch.ones(1, 3, requires_grad=True)
+        for call in (aot_function(layer, nop), aot_function(layer, ts_compile, nop), aot_module(layer, nop),
+                     aot_module_simplified(layer, (x,), nop)):
+            assert torch.equal(call(x), layer(x))
+        aot_module(layer, nop)(x).sum().backward()
+        assert torch.equal(x.grad[0], layer.weight.sum(0))
+        print(list(aot_module(layer, nop).state_dict()))
+        for wrong in (lambda: aot_function(layer, nop, print), lambda: aot_module(layer, print)):
+            try:
+                wrong()
+            except NotImplementedError as error:
+                print(str(error).splitlines()[0])
+    """).splitlines() == ["['orig_module.weight', 'orig_module.bias']",
+                          *["torch._functorch.aot_function is only a name in claygrad"] * 2]
+
+
+def test_modules_that_a_function_of_the_same_name_hides() -> None:
+    assert run("""
+        import claygrad
+        claygrad.as_torch()
+        from torch._higher_order_ops.out_dtype import out_dtype
+        from torch.ao.quantization.quantize import _remove_qconfig
+        from torch.export.unflatten import _assign_attr
+        from torch._dynamo.utils import counters, warn_once
+        from torch.utils._foreach_utils import _foreach_supported_types
+        from torch.sparse import SparseSemiStructuredTensor, to_sparse_semi_structured
+        import torch, warnings
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            warn_once("told"), warn_once("told")
+        print(len(told), isinstance(torch.ones(1), SparseSemiStructuredTensor), counters["graph_break"].total())
+    """) == "1 False 0\n"
+
+
 def test_tensors_of_a_module_are_exchanged_by_name() -> None:
     assert run("""
         import claygrad

@@ -35,7 +35,12 @@ PARTS = """accelerator ao backends compiler cpu cuda distributed export futures 
     multiprocessing nested onnx package profiler quantization xpu nn.attention nn.backends nn.intrinsic nn.parallel nn.qat
     nn.quantizable nn.quantized utils types nativert numa""".split()
 # ... and these modules, whose names are private by their modules alone.
-MODULES = """_dynamo _dynamo.config _inductor _inductor.config _utils _utils_internal _tensor _tensor_str _jit_internal _ops
+MODULES = """_dynamo _dynamo.config _dynamo.eval_frame _dynamo.exc _dynamo.trace_rules _dynamo.utils _export.config _export.error _export.utils
+    _inductor _inductor.codecache _inductor.config _inductor.constant_folding _inductor.custom_graph_pass _inductor.decomposition
+    _inductor.freezing_utils _inductor.ir _inductor.lowering _inductor.metrics _inductor.pattern_matcher _inductor.select_algorithm
+    _inductor.utils _inductor.virtualized _higher_order_ops.associative_scan _higher_order_ops.flex_attention _higher_order_ops.map _higher_order_ops.out_dtype
+    _higher_order_ops.scan _higher_order_ops.wrap _higher_order_ops.while_loop _prims_common.wrappers autograd.profiler_util distributed._functional_collectives distributed._symmetric_memory
+    utils._ordered_set _utils _utils_internal _tensor _tensor_str _jit_internal _ops
     _prims_common _decomp _subclasses _subclasses.fake_tensor _subclasses.functional_tensor _higher_order_ops _guards _functorch
     _functorch.config _functorch.aot_autograd _functorch.apis _functorch.eager_transforms _functorch.vmap
     _functorch.functional_call _functorch.pyfunctorch _functorch.compilers _lazy _logging _vmap_internals _weights_only_unpickler
@@ -50,7 +55,8 @@ PRIVATE = """autograd autograd.function autograd.functional autograd.gradcheck a
     nn.modules.module nn.utils.parametrize nn.utils.rnn nn.utils.stateless optim.adam optim.sgd profiler.profiler random
     serialization storage utils.checkpoint utils.data.dataloader utils.data._utils.pin_memory utils.data._utils.signal_handling
     utils.data._utils.worker utils.flop_counter utils._pytree utils._python_dispatch utils.weak _tensor _utils _ops
-    _weights_only_unpickler nn.utils._per_sample_grad testing._comparison testing._creation""".split()
+    _weights_only_unpickler nn.utils._per_sample_grad sparse._triton_ops sparse._triton_ops_meta sparse.semi_structured
+    testing._comparison testing._creation""".split()
 # Private or useless modules below the parts: machinery of machinery.
 SKIPPED = re.compile(r"\._|torch\.utils\.(hipify|tensorboard|model_dump|benchmark\.examples|benchmark\.op_fuzzers)|torch\.onnx\.ops|"
                      r"torch\.distributed\.(examples|benchmarks|launcher)|torch\.fx\.experimental\.(migrate|unify)|torch\.ao\.(ns|pruning\.scheduler|pruning\.sparsifier)|"
@@ -68,6 +74,9 @@ def find(name: str) -> Any:
     path = "torch"
     for part in name.split(".")[1:]:
         path += f".{part}"
+        if path != name and path in sys.modules:             # a function of that name may hide the module
+            value = sys.modules[path]
+            continue
         try:
             value = getattr(value, part)
         except (AttributeError, RuntimeError, NotImplementedError, ImportError):
@@ -183,7 +192,7 @@ def table() -> str:
         parent, _, last = name.rpartition(".")
         try:
             value = find(name)
-            holder = find(parent)
+            holder = sys.modules.get(parent) or find(parent)
         except LookupError:
             continue
         while not isinstance(holder, types.ModuleType):      # a member of a class: list the class
@@ -201,7 +210,7 @@ def table() -> str:
             wanted.setdefault(path, set()).add(last)
     lines = []
     for path in sorted(wanted):
-        module = find(path)
+        module = sys.modules.get(path) or find(path)
         if not isinstance(module, types.ModuleType):
             continue
         kinds: dict[str, list[str]] = {}

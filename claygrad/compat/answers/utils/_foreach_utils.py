@@ -6,6 +6,7 @@ from typing import Any
 from claygrad.core import Tensor
 from claygrad.optim.optimizer import Optimizer
 
+_foreach_supported_types: list[type] = [Tensor]      # optimizers of other packages add classes of their own
 _group_tensors_by_device_and_dtype = Optimizer._group_tensors_by_device_and_dtype
 
 
@@ -26,4 +27,5 @@ def _device_has_foreach_support(device: Any) -> bool:
 
 def _has_foreach_support(tensors: list[Tensor], device: Any) -> bool:
     """Whether the device has operations over lists for all these."""
-    return _device_has_foreach_support(device) and all(t is None or isinstance(t, Tensor) for t in tensors)
+    known = tuple(_foreach_supported_types)
+    return _device_has_foreach_support(device) and all(t is None or isinstance(t, known) for t in tensors)
