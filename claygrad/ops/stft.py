@@ -51,7 +51,7 @@ def _samples(t):
                              (t.args(t(20), 8, align_to_window=True, return_complex=True), RuntimeError,
                               "stft align_to_window should only be set when center = false")])
 def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
-         window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+         window: Tensor | None = None, center: bool = True, pad_mode: str | None = "reflect", normalized: bool = False,
          onesided: bool | None = None, return_complex: bool | None = None,
          align_to_window: bool | None = None) -> Tensor:
     """The spectra of frames of n_fft points, hop_length apart (n_fft // 4 unless said): out[..., frequency, frame].

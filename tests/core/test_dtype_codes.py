@@ -40,3 +40,11 @@ def test_every_dtype_copies_and_prints():
         x = claygrad.empty(2, dtype=dtype)
         assert x.clone().dtype is dtype
         assert name in repr(x.dtype)
+
+
+def test_kinds_are_numpys_letters():
+    for name, dtype in DTYPES.items():
+        if dtype.kind != "V" and dtype.numpy.kind in "biufc":
+            assert dtype.kind == dtype.numpy.kind, name
+        letter = {"float": "f", "complex": "c", "uint": "u", "int": "i", "bool": "b"}
+        assert dtype.kind == next((kind for start, kind in letter.items() if name.startswith(start)), "f" if name == "bfloat16" else "V")

@@ -49,6 +49,13 @@ cdef class dtype:
             raise RuntimeError("isSignedType not supported for quantized types")
         return not (self.name.startswith("uint") or self.code == BOOL or self.name == "float8_e8m0fnu")
 
+    @property
+    def kind(self):
+        """NumPy's letter for it (b, i, u, f, c; V for what is none of these), which code for arrays of any library asks for."""
+        if self.category == CAT_INT:
+            return "u" if self.name.startswith("uint") else "i" if self.name.startswith("int") else "V"
+        return {CAT_BOOL: "b", CAT_FLOAT: "f", CAT_COMPLEX: "c"}.get(self.category, "V")
+
     def to_complex(self):
         """The complex type with parts of this one."""
         if self.category == CAT_COMPLEX:
