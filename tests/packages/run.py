@@ -119,7 +119,7 @@ def main() -> int:
     parser.add_argument("--into", type=Path, metavar="FOLDER", default=HERE.parents[1] / ".venv-ecosystem",
                         help="where install makes the environment")
     parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.what == "install":
         return install(options.into.resolve(), options.light)
     names = set(options.names) | set(LIGHT if options.light else ())

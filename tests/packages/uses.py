@@ -62,6 +62,8 @@ def _uses() -> list[Use]:
               "pytorch_revgrad": ("pytorch-revgrad", "fast-pytorch-kmeans", "kmeans-pytorch", "LTNtorch", "adam-atan2-pytorch",
                                   "grokfast-pytorch", "mixture-of-experts", "slot-attention"),
               "art": ("adversarial-robustness-toolbox",), "quanto": ("optimum-quanto",), "torchhd": ("torch-hd",),
+              "optimi": ("torch-optimi", "muon-optimizer", "pytorch-lamb"), "qpth": ("qpth", "diffsort"),
+              "torch_fidelity": ("torch-fidelity", "pytorch-fid"), "complexpytorch": ("complexPyTorch",),
               "torchsurv": ("torchsurv", "pycox", "torchtuples")}
     wider: dict[str, dict[str, float]] = {}
     names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))
