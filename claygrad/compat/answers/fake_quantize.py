@@ -21,7 +21,7 @@ def _rounded(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, q
     """The nearest numbers that the quantized ones stand for; the gradient passes where nothing was cut."""
     if not input.is_floating_point():
         raise NotImplementedError('"fake_quantize_tensor_cachemask_kernel_type_handling" not implemented for '
-                                  f"'{input.type().rpartition('.')[2].removesuffix('Tensor')}'")
+                                  f"'{input.dtype.legacy}'")
     with claygrad.no_grad():
         rounded = (input.float() * (1 / scale)).round()
         levels = rounded.masked_fill(rounded.isnan(), -float("inf")) + zero_point
@@ -58,9 +58,9 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
                                      quant_max: int) -> Tensor:
     """`fake_quantize_per_tensor_affine` with a scale and a zero point for each index along an axis."""
     if scale.dtype not in (claygrad.float32, claygrad.bfloat16):
-        raise RuntimeError(f"Scale must be Float or BFloat16, found {_scalar_type(scale)}")
+        raise RuntimeError(f"Scale must be Float or BFloat16, found {scale.dtype.legacy}")
     if zero_point.dtype not in (claygrad.int32, claygrad.float32, claygrad.float16):
-        raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {_scalar_type(zero_point)}")
+        raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {zero_point.dtype.legacy}")
     for name, given in (("scale", scale), ("zero point", zero_point)):
         if given.dim() != 1:
             raise RuntimeError(f"{name} should be a 1-D tensor")
@@ -76,7 +76,3 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
     shape = [1] * input.dim()
     shape[axis] = -1
     return _rounded(input, scale.float().reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
-
-
-def _scalar_type(tensor: Tensor) -> str:
-    return tensor.type().rpartition(".")[2].removesuffix("Tensor")

@@ -1,5 +1,5 @@
 """`torch.utils.data._utils.worker`: the module of claygrad's workers itself."""
-from claygrad._utils import ExceptionWrapper
+from claygrad.compat.answers._utils import ExceptionWrapper
 from claygrad.utils.data import worker as itself
 from claygrad.utils.data.worker import Failure
 
