@@ -111,7 +111,7 @@ def installed_bytes(inside: Path) -> int:
 
 
 def with_little_room() -> None:
-    """The allocator of 3.14t promises terabytes, and the process is killed when it uses them. Beyond this it refuses."""
+    """The allocator of 3.14t promises terabytes, and a process that uses them is killed. Beyond this it refuses."""
     resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30))
 
 

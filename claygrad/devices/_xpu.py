@@ -21,8 +21,8 @@ class _InStep(_SequentialOrderManager):
     """dpnp's record of the work on a queue. This one waits until all of it is done before the next function starts.
 
     On a CPU, MKL's functions (elementwise ones, factorizations) wait for earlier work with the interpreter's lock held.
-    If that work is a host task that drops references, it waits for this lock, and both would wait for ever. Here the wait
-    is without the lock.
+    If that work is a host task that drops references, it waits for this lock, and both would wait for ever. Here the
+    wait is without the lock.
     """
 
     @property
