@@ -15,7 +15,7 @@ from claygrad.core.overrides import DisableTorchFunction
 from claygrad.errors._calls import Call
 from claygrad.errors._failed import attach, failed_of
 from claygrad.errors._frames import is_ours, raised_by_us, without_our_frames
-from claygrad.errors._message import Message, message_of
+from claygrad.errors._message import Message, is_noted, message_of
 from claygrad.errors._python import file_hint
 from claygrad.errors._source import line_of_frame
 from claygrad.errors._uncaught import explain
@@ -111,7 +111,7 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
 
 def _file(error: OSError, frame: FrameType) -> None:
     """A file could not be opened: below the text, which is made of the error's number and the file's name."""
-    told = file_hint(error) if raised_by_us(error) and not getattr(error, "__notes__", None) else ""
+    told = file_hint(error) if raised_by_us(error) and not is_noted(error) else ""
     if told:
         error.add_note(f"  at {line_of_frame(frame).text}\n  {told}")
     without_our_frames(error)

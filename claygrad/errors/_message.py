@@ -28,6 +28,12 @@ def message_of(error: BaseException) -> Message | None:
     return found if isinstance(found, Message) and error.args == found.args else None
 
 
+def is_noted(error: BaseException) -> bool:
+    """Whether it has a note from here. Python has notes of its own, since 3.14 of what could not be serialized."""
+    notes = getattr(error, "__notes__", None)
+    return isinstance(notes, list) and any(isinstance(text, str) and text.startswith("  ") for text in notes)
+
+
 class Message:
     """PyTorch's text, and below it what the entry points added."""
 

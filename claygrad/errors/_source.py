@@ -77,7 +77,10 @@ def _span(code: CodeType, lasti: int) -> tuple[Any, Any, Any, Any]:
 
 @functools.lru_cache(256)
 def parsed(text: str) -> ast.AST | None:
-    for form in (f"({text}\n)", text.strip()):
+    forms = [f"({text}\n)", text.strip()]
+    if text.startswith("{"):                     # a field of an f-string: what Python from 3.12 on says of formatting
+        forms.append(f'f"""{text}"""')
+    for form in forms:
         try:
             body = ast.parse(form).body
         except (SyntaxError, ValueError):

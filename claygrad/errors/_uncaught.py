@@ -14,7 +14,7 @@ from typing import Any
 
 from claygrad.errors._calls import Call
 from claygrad.errors._frames import has_frames_of_users, is_library, is_ours, raised_by_us, without_our_frames
-from claygrad.errors._message import message_of
+from claygrad.errors._message import is_noted, message_of
 from claygrad.errors._python import python_hint
 from claygrad.errors._source import line_of_frame
 from claygrad.errors._ways import Context, way_out
@@ -70,7 +70,7 @@ def _is_unsaid(error: BaseException) -> bool:
 
 
 def _note(error: BaseException) -> None:
-    if not isinstance(error, Exception) or getattr(error, "__notes__", None):
+    if not isinstance(error, Exception) or is_noted(error):
         return
     if len(error.args) == 1 and isinstance(error.args[0], str) and "\n  at " in error.args[0]:
         if isinstance(error, AttributeError) and error.name is not None:

@@ -254,9 +254,6 @@ def formats(_: re.Match[str], context: Context) -> str:
 
 say(r"num_samples should be a positive integer", "it is 1 or more; a DataLoader that shuffles draws "
     "len(dataset), so there the dataset is empty: look at its __len__ and its files")
-say(r"batch_size\b|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
-    "batch_sampler replaces "
-    "batch_size, shuffle, sampler and drop_last")
 
 
 @hint(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
@@ -267,3 +264,8 @@ def keyword_of_class(match: re.Match[str], context: Context) -> str | None:
     shown = signature_of(owner)
     near = near_parameter(match[1], shown)
     return (f"did you mean {near[0]}? " if near else "") + f"It is {shown}"
+
+
+say(r"batch_size\b|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
+    "batch_sampler replaces "
+    "batch_size, shuffle, sampler and drop_last")

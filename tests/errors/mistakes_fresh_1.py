@@ -291,7 +291,7 @@ class Rows(torch.utils.data.Dataset):
         return 2
     def __getitem__(self, i):
         return self.rows[i]["x"], self.rows[i]["y"]  # <-
-loader = torch.utils.data.DataLoader(Rows(), batch_size=2, num_workers=1)
+loader = torch.utils.data.DataLoader(Rows(), batch_size=2, num_workers=1, multiprocessing_context="fork")
 for x, y in loader:
     pass
 """)

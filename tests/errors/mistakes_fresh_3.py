@@ -199,7 +199,7 @@ mistake("split sum", "the sizes must add up to 10", """
 a, b = torch.randn(10, 4).split([6, 5])  # <-
 """)
 
-mistake("unpack split", "split(n) makes parts of n elements, as many as there are, and another number", """
+mistake("unpack split", "split(n) makes parts of n elements, as many as there are, and", """
 a, b = torch.randn(10, 4).split(4)  # <-
 """)
 

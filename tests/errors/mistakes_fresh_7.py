@@ -95,7 +95,7 @@ class D(torch.utils.data.Dataset):
     def __init__(self): self.x = torch.arange(4)
     def __len__(self): return 6
     def __getitem__(self, i): return self.x[i]  # <-
-list(torch.utils.data.DataLoader(D(), num_workers=1))
+list(torch.utils.data.DataLoader(D(), num_workers=1, multiprocessing_context="fork"))
 """)
 
 mistake("iterable shuffle", "leave shuffle= out: an IterableDataset gives its samples in its own order;", """
