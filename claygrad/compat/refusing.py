@@ -53,6 +53,11 @@ def unchanged(function: Any = None, *args: Any, **kwargs: Any) -> Any:
     return function if callable(function) else unchanged
 
 
+def registering(*args: Any, **kwargs: Any) -> Any:
+    """A decorator with arguments that tells a compiler of a function, which stays as it is: nothing is compiled."""
+    return unchanged
+
+
 def module_of(name: str, names: dict[str, Any], doc: str) -> types.ModuleType:
     """A module that holds just these names."""
     made = types.ModuleType(name, doc)
