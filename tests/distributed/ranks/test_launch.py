@@ -31,9 +31,15 @@ def test_what_a_rank_finds_around_it() -> None:
 
 
 def test_processors_are_divided_among_the_ranks_of_a_host() -> None:
-    done = launch("-n", 2, PROGRAMS / "environment.py", env={"CLAYGRAD_NUM_THREADS": ""})
+    done = launch("-n", 2, PROGRAMS / "environment.py", env={"CLAYGRAD_NUM_THREADS": "", "OMP_NUM_THREADS": ""})
     cores = len(os.sched_getaffinity(0))
     assert [one["threads"] for one in json.loads(done.out)] == [max(1, cores // 2 + (rank < cores % 2)) for rank in range(2)]
+
+
+def test_the_environment_says_how_many_threads_a_rank_has() -> None:
+    for names in ({"CLAYGRAD_NUM_THREADS": "3", "OMP_NUM_THREADS": "2"}, {"CLAYGRAD_NUM_THREADS": "", "OMP_NUM_THREADS": "3"}):
+        done = launch("-n", 2, PROGRAMS / "environment.py", env=names)
+        assert [one["threads"] for one in json.loads(done.out)] == [3, 3]
 
 
 def test_torchrun_with_its_arguments() -> None:
