@@ -207,9 +207,9 @@ cdef Layout _into(Layout out, Layout target):
     return target
 
 
-cdef bint _apart(Layout a, Layout b, Layout target) noexcept:
-    """Whether neither factor shares memory with the target."""
-    return target is None or a.storage is not target.storage and b.storage is not target.storage
+cdef bint _multiplies(Layout a, Layout b, Layout target) noexcept:
+    """Whether the instruction set in use has this product, and neither factor shares memory with the target."""
+    return _multiplied(a.dtype.code) and (target is None or a.storage is not target.storage and b.storage is not target.storage)
 
 
 cdef Layout _addmm(Op op, Addmm* given):
@@ -224,7 +224,7 @@ cdef Layout _addmm(Op op, Addmm* given):
         if c.contiguous and (c.ndim == 1 or c.ndim == 2) and c.shape[c.ndim - 1] == shape[1]:
             if c.ndim == 1 or c.shape[0] == shape[0] or c.shape[0] == 1:
                 return _product(a, b, shape, c)
-    if not _multiplied(a.dtype.code) or not _apart(a, b, target) or a.shape[1] == 0:
+    if not _multiplies(a, b, target) or a.shape[1] == 0:
         return None
     return _sum(_product(a, b, shape, None, True), c, given.beta.real, given.alpha.real, target)
 
@@ -232,7 +232,7 @@ cdef Layout _addmm(Op op, Addmm* given):
 cdef Layout _addmv(Op op, Addmv* given):
     cdef Layout c = <Layout>given.input.layout, a = <Layout>given.mat.layout, x = <Layout>given.vec.layout, out
     cdef Layout target = layout_of(&given.target)
-    if not _apart(a, x, target):
+    if not _multiplies(a, x, target):
         return None
     out = _times(a, x, True)
     return None if out is None else _sum(out, c, given.beta.real, given.alpha.real, target)
@@ -241,7 +241,7 @@ cdef Layout _addmv(Op op, Addmv* given):
 cdef Layout _baddbmm(Op op, Baddbmm* given):
     cdef Layout c = <Layout>given.input.layout, a = <Layout>given.batch1.layout, b = <Layout>given.batch2.layout, out
     cdef Layout target = layout_of(&given.target)
-    if not _apart(a, b, target):
+    if not _multiplies(a, b, target):
         return None
     if target is None and given.beta.real == 1 and given.alpha.real == 1:
         out = _batch(a, b, False, c)
@@ -257,7 +257,7 @@ cdef Layout _addbmm(Op op, Baddbmm* given):
     cdef bint ta, tb
     cdef int64_t lda, ldb, i, item = a.dtype.itemsize
     cdef int64_t shape[2]
-    if not _apart(a, b, target) or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+    if not _multiplies(a, b, target) or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
     if not _matrix(a, 1, &ta, &lda) or not _matrix(b, 1, &tb, &ldb):
         return None
@@ -275,7 +275,7 @@ cdef Layout _addr(Op op, Addr* given):
     cdef double beta = given.beta.real, alpha = given.alpha.real
     cdef int64_t shape[2]
     cdef int64_t steps[2]
-    if not _apart(x, y, target):
+    if not _multiplies(x, y, target):
         return None
     shape[0], shape[1] = x.shape[0], y.shape[0]
     out = fresh(x.dtype, 2, shape)

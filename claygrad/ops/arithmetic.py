@@ -314,6 +314,8 @@ def pow(xp, input: Tensor | Number, exponent: Tensor | Number):
     if kind in INTS and xp.any(exponent < 0):
         inverse = xp.where(xp.absolute(input) == 1, xp.power(input, xp.absolute(exponent)), 0)
         return xp.where(exponent < 0, inverse, xp.power(input, xp.maximum(exponent, 0))).astype(input.dtype)
+    if kind == "c" and xp.any(exponent == -1):                 # of an infinite number 0, as 1 / input
+        return xp.where(exponent == -1, xp.reciprocal(input), xp.power(input, exponent))
     return xp.power(input, exponent)
 
 

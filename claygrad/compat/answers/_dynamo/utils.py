@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from collections import Counter, defaultdict
 from typing import Any
 
 from claygrad.compat.refusing import always
+from claygrad.core.user_warnings import warn
 
 is_compile_supported = always(False)
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)      # what was compiled, and what was not: nothing
@@ -21,5 +21,5 @@ def maybe_enable_compiled_autograd(should_enable: bool, fullgraph: bool = True, 
 
 @functools.cache
 def warn_once(msg: str, stacklevel: int = 1) -> None:
-    """A warning that is given once."""
-    warnings.warn(msg, stacklevel=stacklevel + 1)
+    """A warning that is given once, at the line of the program."""
+    warn(msg)
