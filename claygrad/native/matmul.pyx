@@ -216,7 +216,7 @@ cdef Layout _addmm(Op op, Addmm* given):
     cdef Layout c = <Layout>given.input.layout, a = <Layout>given.mat1.layout, b = <Layout>given.mat2.layout
     cdef Layout target = layout_of(&given.target)
     cdef int64_t shape[2]
-    if a.shape[1] != b.shape[0]:
+    if a.shape[1] != b.shape[0] or not _blas(a):
         return None
     shape[0] = a.shape[0]
     shape[1] = b.shape[1]
