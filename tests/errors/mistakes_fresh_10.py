@@ -43,7 +43,7 @@ class Sentences(torch.utils.data.Dataset):
     def __getitem__(self, i):
         tokens = torch.arange(3 + i % 2)
         return tokens, i % 2  # <-
-for tokens, label in torch.utils.data.DataLoader(Sentences(), batch_size=4, num_workers=1):  # <-
+for tokens, label in torch.utils.data.DataLoader(Sentences(), batch_size=4, num_workers=1, multiprocessing_context="fork"):  # <-
     pass
 """)
 
