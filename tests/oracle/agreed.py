@@ -7,7 +7,7 @@ fft fft2 fftn functional_embedding_bag gradient hinge_embedding_loss ifft2 ifftn
 ihfftn inner irfft2 linear_cross_entropy margin_ranking_loss matrix_power nanquantile narrow_copy ndtr nll_loss pad
 pairwise_distance permute_copy quantile rfft rfft2 rfftn rms_norm scaled_dot_product_attention select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy tensordot torch_cosine_embedding_loss
-torch_hinge_embedding_loss torch_margin_ranking_loss torch_matrix_power transpose_copy trapezoid unbind_copy
+torch_hinge_embedding_loss torch_margin_ranking_loss torch_matrix_power transpose_copy unbind_copy
 unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy view_copy
 """.split()
 

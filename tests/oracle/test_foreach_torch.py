@@ -124,12 +124,14 @@ def test_products(case):
     assert made(claygrad) == made(torch)
 
 
+# PyTorch's backward of this form in place ends the process now and then. The derivative is that of the form that is not in place.
+CRASHES_IN_PYTORCH = {"_foreach_pow_"}
 DIFFERENTIABLE = [name for name in NAMES if name not in ("_foreach_mm", "_foreach_powsum", "_foreach_copy_")]
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradients_of_every_form(name):
-    def grads(library, form):
+    def grads(library, form, name=name):
         leaves = [[library.tensor(x.tolist(), dtype=library.float64, requires_grad=True)
                    for x in lists(torch, "float64", seed)] for seed in range(3)]
         leaves[1][0] = leaves[0][0].detach().clone().requires_grad_()        # equal elements share a gradient
@@ -141,6 +143,8 @@ def test_gradients_of_every_form(name):
             return type(error).__name__
         if not any(x.requires_grad for x in made):
             return "constant"
+        if library is torch and name in CRASHES_IN_PYTORCH:
+            return grads(library, form, name.removesuffix("_"))
         total = sum((x.abs() * x.abs()).sum() for x in made)
         try:
             total.backward()
