@@ -35,7 +35,9 @@ for register in (register_decomposition, register_for_inductor, register_lowerin
         def add_one(x):
             return x + 1
         assert add_one(torch.ones(1)).item() == 2
-assert add_layout_constraint(aten.mm, None) is None and get_decompositions([aten.gelu]) == {}
+assert add_layout_constraint(aten.mm, None) is None
+assert get_decompositions([aten.gelu]) == {}
+assert list(get_decompositions([aten.sub, aten.gelu])) == [aten.sub]
 """
 
 
