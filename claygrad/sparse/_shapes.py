@@ -298,7 +298,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
 @operation("stack")
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Side by side along a new dimension."""
-    return cat([unsqueeze(x, dim) for x in tensors], dim)
+    return cat([unsqueeze(x, dim) if is_sparse(x) else x for x in tensors], dim)        # which refuses dense ones
 
 
 # --- copies ----------------------------------------------------------------------------------------------------------

@@ -178,3 +178,11 @@ def test_whoever_watches_sparse_tensors_stay_sparse(where, name):
     with watch():
         got = SEEN[name](x)
     assert got.tolist() == expected.tolist() if isinstance(got, lib.Tensor) else got == expected
+
+
+def test_dense_tensors_are_not_joined_with_sparse_ones():
+    sparse, dense = claygrad.eye(3).to_sparse(), claygrad.eye(3)
+    for join in (claygrad.cat, claygrad.stack):
+        for i, tensors in enumerate([(dense, sparse), (sparse, dense), (sparse, sparse, dense)]):
+            with pytest.raises(RuntimeError, match=f"Concatenating sparse tensors, but a dense tensor was found at position {i}."):
+                join(tensors)
