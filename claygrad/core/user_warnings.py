@@ -1,12 +1,11 @@
 """Warnings at the user's line; some are given once, or every time after `set_warn_always(True)`."""
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from types import FrameType
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from claygrad.core.own_files import is_own_file
 
 _given: set[str] = set()
 _always = False
@@ -23,7 +22,7 @@ def is_always() -> bool:
 
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame runs code of claygrad, under whatever name it was imported."""
-    return frame.f_code.co_filename.startswith(_PACKAGE)
+    return is_own_file(frame.f_code.co_filename)
 
 
 def warn(text: str | Warning, category: type[Warning] = UserWarning) -> None:

@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core.graph.provenance import variables_of
-from claygrad.debug._places import is_ours
+from claygrad.core.own_files import is_own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ def user_frames() -> Iterator[FrameType]:
     for top in (mine, *others):
         frame: FrameType | None = top
         while frame is not None:
-            if not is_ours(frame.f_code.co_filename):
+            if not is_own_file(frame.f_code.co_filename):
                 yield frame
             frame = frame.f_back
 

@@ -6,13 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import claygrad
 from claygrad.core.graph.provenance import line_of
 
 if TYPE_CHECKING:
     from types import CodeType
-
-HOME = os.path.dirname(os.path.abspath(claygrad.__file__)) + os.sep
 
 
 @dataclass(frozen=True)
@@ -42,11 +39,6 @@ def shown_path(path: str) -> str:
     except (ValueError, OSError):
         return path
     return path if near.startswith("..") or path.startswith("<") else near
-
-
-def is_ours(path: str) -> bool:
-    """Whether a file belongs to claygrad."""
-    return path.startswith(HOME)
 
 
 def size_text(n: int) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Node, Tensor
 from claygrad.core.graph.memory_holders import base_of, leaf_behind, own_grad
+from claygrad.core.own_files import is_own_file
 from claygrad.debug._names import user_frames, variables
-from claygrad.debug._places import Line, is_ours, line_at
+from claygrad.debug._places import Line, line_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +60,7 @@ class _Search:
         self.roots: dict[int, list[_Root]] = {}
         self.globals: dict[int, str] = {}
         for module in list(sys.modules.values()):
-            if isinstance(module, ModuleType) and not is_ours(getattr(module, "__file__", None) or ""):
+            if isinstance(module, ModuleType) and not is_own_file(getattr(module, "__file__", None) or ""):
                 self.globals[id(vars(module))] = module.__name__
         for frame in user_frames():
             self.globals.setdefault(id(frame.f_globals), frame.f_globals.get("__name__", "?"))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core.graph.memory_holders import own_grad, place_of
-from claygrad.debug._places import Line, is_ours, line_at
+from claygrad.core.own_files import is_own_file
+from claygrad.debug._places import Line, line_at
 from claygrad.debug._watching import Call, Watch
 from claygrad.nn import Module, ModuleDict, ModuleList, Parameter
 from claygrad.nn.modules.batchnorm import _BatchNorm
@@ -237,7 +238,7 @@ def _unused(facts: Facts) -> Iterator[Found]:
 def _is_from_nn(module: Any) -> bool:
     import sys
 
-    return is_ours(getattr(sys.modules.get(type(module).__module__), "__file__", None) or "")
+    return is_own_file(getattr(sys.modules.get(type(module).__module__), "__file__", None) or "")
 
 
 def _outside(facts: Facts) -> Iterator[Found]:

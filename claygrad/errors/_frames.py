@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from claygrad.core.own_files import is_own_file
+
 if TYPE_CHECKING:
     from types import CodeType, TracebackType
 
-HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
-# Files of compiled modules, as Cython names them.
-COMPILED = (os.path.join("claygrad", "core", ""), os.path.join("claygrad", "native", ""))
-
 
 def is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith((HOME, *COMPILED))
+    return is_own_file(code.co_filename)
 
 
 def is_ours_class(kind: type) -> bool:
     home = sys.modules.get(kind.__module__)          # where claygrad stands in for torch, it has torch's name
-    return (getattr(home, "__file__", None) or "").startswith(HOME)
+    return is_own_file(getattr(home, "__file__", None) or "")
 
 
 def is_library(code: CodeType) -> bool:

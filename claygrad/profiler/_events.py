@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 import itertools
-import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import claygrad.core as _core
+from claygrad.core.own_files import is_own_file
 from claygrad.profiler._table import build_table, time_text
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     from claygrad.core.graph.timeline import Timeline
 
-HOME = os.path.dirname(os.path.dirname(os.path.abspath(_core.__file__))) + os.sep
 
 
 class DeviceType(enum.IntEnum):
@@ -297,7 +295,7 @@ def build(
             event.stack = [
                 f"{code.co_filename}({line}): {code.co_name}"
                 for code, line in stack
-                if not code.co_filename.startswith(HOME) and line is not None
+                if not is_own_file(code.co_filename) and line is not None
             ]
         above = open_[thread]
         while above and above[-1].time_range.end < event.time_range.end:

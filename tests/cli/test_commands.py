@@ -60,6 +60,17 @@ def test_tracebacks_begin_in_the_program(tmp_path: Path, form: list[str]) -> Non
     assert all("train.py" in line for line in frames)
 
 
+def test_anomaly_mode_shows_the_program_alone(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import torch\nlayer = torch.nn.Linear(1, 1)\nwith torch.autograd.detect_anomaly():\n"
+                       "    loss = (layer(torch.ones(1)) * 0).sqrt().sum()\n    loss.backward()\n")
+    told = claygrad("run", str(program)).stderr
+    frames = [line for line in told.splitlines() if line.startswith('  File "')]
+    assert frames[0] == f'  File "{program}", line 4, in <module>'
+    assert not [line for line in frames if "runpy" in line or "claygrad" in line]
+
+
+
 @pytest.mark.parametrize("arguments", [["run", "nowhere.py"], ["run", "-m", "nowhere_at_all"], ["check", "nowhere_at_all"],
                                        ["shim"], []])
 def test_wrong_use_is_one_line_and_exit_code_2(arguments: list[str]) -> None:

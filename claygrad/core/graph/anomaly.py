@@ -5,6 +5,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.own_files import is_own_file
 from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def written_out(notes: dict[str, Any]) -> None:
     stack = notes.get(TRACE)
     if type(stack) is tuple:
         notes[TRACE] = traceback.StackSummary.from_list([
-            (code.co_filename, _line(code, lasti), code.co_name, None) for code, lasti in reversed(stack)]).format()
+            (code.co_filename, _line(code, lasti), code.co_name, None) for code, lasti in reversed(stack)
+            if not is_own_file(code.co_filename) and not code.co_filename.startswith("<frozen")]).format()
 
 
 def _line(code: CodeType, lasti: int) -> int:

@@ -3,15 +3,14 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
-import claygrad
 from claygrad.autograd.graph import get_gradient_edge
 from claygrad.core import Node, Tensor
 from claygrad.core.graph.module_paths import name_in, path_of
+from claygrad.core.own_files import is_own_file
 from claygrad.debug.graphs._names import Names
 from claygrad.debug.graphs._steps import FAILED, INPUT, OPERATION, Line, Step, Steps, chain_of
 from claygrad.debug.graphs._tree import build
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from claygrad.debug.graphs._graph import Graph
 
-HOME = os.path.dirname(os.path.abspath(claygrad.__file__)) + os.sep
 RECORDED = re.compile(r"(\w+) was recorded at (.+?):(\d+)(?:,|$)", re.MULTILINE)
 
 
@@ -32,7 +30,7 @@ class Frame:
 
     def __init__(self, frame: FrameType, lasti: int, line: int) -> None:
         self.name, self.file, self.number = frame.f_code.co_name, frame.f_code.co_filename, line
-        self.ours = self.file.startswith(HOME) or self.file.endswith((".pyx", ".pxd", ".h"))
+        self.ours = is_own_file(self.file)
         self.local = dict(frame.f_locals)
         self.seen = {**frame.f_globals, **self.local}
         self.expression = _expression(frame, lasti, line)
