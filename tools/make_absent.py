@@ -23,8 +23,8 @@ claygrad has PyTorch's tensors, autograd, modules, and what training needs. This
 reason and what to use instead. The error that a program gets when it uses one of these names says the same, and so does
 `claygrad check program.py`.
 
-Names that other packages import, annotate with or ask `isinstance` for are there all the same ({names} of them, private
-ones included): they can be mentioned and subclassed, and raise `NotImplementedError` when they are used.
+Names that other packages import, annotate with or ask `isinstance` for are there all the same ({names:,} of them,
+private ones included): they can be mentioned and subclassed, and raise `NotImplementedError` when they are used.
 
 ## Absent as a whole
 
