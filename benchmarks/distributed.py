@@ -188,11 +188,12 @@ def between_hosts(delay: float) -> Link | None:
 
 def chart(lines: list[tuple[str, list[float]]]) -> str:
     """Efficiency over ranks, as SVG."""
-    wide, high, left, top = 800, 420, 60, 30
-    x = lambda at: left + at * (wide - left - 290) / (len(RANKS) - 1)
+    wide, high, left, top = 840, 420, 60, 30
+    x = lambda at: left + at * (wide - left - 330) / (len(RANKS) - 1)
     y = lambda value: top + (1 - value) * (high - top - 50)
     out = [
-        f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">',
+        '<g font-family="sans-serif" font-size="12">',
         f'<rect width="{wide}" height="{high}" fill="white"/>',
         f'<text x="{left}" y="18" font-size="14">computation left after communication, buckets of 25 MB</text>',
     ]
@@ -210,10 +211,10 @@ def chart(lines: list[tuple[str, list[float]]]) -> str:
         out.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
         row = top + 14 + 18 * number
         out.append(
-            f'<path d="M{wide - 272} {row - 4}h22" stroke="{colour}" stroke-width="2"{dash}/>'
-            f'<text x="{wide - 244}" y="{row}">{name}</text>'
+            f'<path d="M{wide - 312} {row - 4}h22" stroke="{colour}" stroke-width="2"{dash}/>'
+            f'<text x="{wide - 284}" y="{row}">{name}</text>'
         )
-    return "\n".join([*out, "</svg>\n"])
+    return "\n".join([*out, "</g></svg>\n"])
 
 
 TEXT = """# How training scales over ranks
@@ -366,7 +367,7 @@ def main() -> None:
     PAGE.write_text(page(facts, works, links, here["add"]))
     lines = [
         (
-            f"{work.name.split(',')[0].replace('1,000 M', '1000 M')}: {link.name.split(' (')[0]}"[:42],
+            f"{work.name.split(', ')[0]}: {link.name.split(' (')[0]}",
             [efficiency(p, work, link, here["add"]) for p in RANKS],
         )
         for work in works[1:]

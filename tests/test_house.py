@@ -67,7 +67,8 @@ UNSAMPLED = {
 }
 
 # A folder of somebody's machine, and addresses other than these, have no place in the tree.
-HOSTS = {"discuss.pytorch.org", "docs.pytorch.org", "github.com", "pytorch.org"}      # in warnings and errors of PyTorch's, whose texts are kept
+HOSTS = {"discuss.pytorch.org", "docs.pytorch.org", "github.com", "pytorch.org",     # in warnings and errors of PyTorch's, whose texts are kept
+         "www.w3.org"}                                                                # the name of SVG in a picture; nothing is fetched
 MACHINE_FOLDERS = ("home", "root", "work", "opt", "tmp", "Users", "mnt")
 
 

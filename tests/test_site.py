@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from pathlib import PurePosixPath
+from xml.etree import ElementTree
 
 import pytest
 
@@ -98,6 +100,14 @@ def test_a_table_is_drawn_up_to_its_largest_number():
     assert charts.value("2.0%") == 0.02
 
 
+def test_a_page_shows_the_chart_of_another():
+    text = charts.drawn("a\n\n<!-- chart of benchmarks.md: Time of small operations, as a share of PyTorch's -->\n\nb\n")
+    assert text.count('<rect class="bar-0"') > 10
+    assert "|" not in text
+    with pytest.raises(ValueError, match="has 0 charts"):
+        charts.drawn("<!-- chart of benchmarks.md: No such title -->\n")
+
+
 def test_a_table_without_a_mark_stays():
     assert charts.drawn(TABLE) == TABLE
 
@@ -137,7 +147,18 @@ def test_a_notebook_becomes_a_page_with_its_outputs(tmp_path):
     assert (tmp_path / "small-1.svg").read_text() == "<svg/>"
 
 
+def test_the_name_of_a_cells_file_is_not_that_of_the_machine():
+    output = {"output_type": "stream", "text": [f"add  {tempfile.gettempdir()}/ipykernel_114/388885.py:26\n"]}
+    assert notebooks.shown(output) == ("add  cell.py:26", None)
+
+
 # The whole
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.svg")), ids=lambda path: path.name)
+def test_a_browser_draws_the_pictures_of_pages(path):
+    """It does not without the namespace, if the picture is a file of its own."""
+    assert ElementTree.parse(path).getroot().tag.endswith("/svg}svg")
+
 
 def test_what_a_page_would_fetch_is_found(tmp_path):
     (tmp_path / "x.html").write_text('<a href="https://pytorch.org">x</a><script src="https://pytorch.org/a/x.js"></script>'

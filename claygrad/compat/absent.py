@@ -18,7 +18,8 @@ class Absent(NamedTuple):
 
 
 _NO_GRAPHS = "claygrad runs programs as they are written and keeps no compiled graphs"
-_NO_DEVICE = "claygrad runs on the CPU"
+_NO_DEVICE = "claygrad's devices are cpu, meta, xpu and cuda"
+_STREAMS = "use torch.cuda.Stream or torch.xpu.Stream; on the CPU every call is done when it returns"
 
 _NO_DISPATCHER = "operations are declared in Python, without a dispatcher"
 _NOT_QUANTIZED = "there are no quantized tensors"
@@ -31,8 +32,8 @@ _PUBLIC = "use the public names"
 ABSENT: dict[str, Absent] = {
     "torch": Absent("claygrad has no counterpart to this part of PyTorch", "leave it out, or open an issue that says "
                     "what it is needed for"),
-    "torch.Stream": Absent(_NO_DEVICE, "leave it out: every call is done when it returns"),
-    "torch.Event": Absent(_NO_DEVICE, "leave it out: every call is done when it returns"),
+    "torch.Stream": Absent("streams and events belong to a device", _STREAMS),
+    "torch.Event": Absent("streams and events belong to a device", _STREAMS.replace("Stream", "Event")),
     "torch.SymInt": Absent(_NO_GRAPHS, "sizes are plain ints"),
     "torch.SymFloat": Absent(_NO_GRAPHS, "sizes are plain ints"),
     "torch.SymBool": Absent(_NO_GRAPHS, "sizes are plain ints"),
@@ -51,7 +52,8 @@ ABSENT: dict[str, Absent] = {
     "torch.library": Absent(_NO_DISPATCHER, "use torch.library.custom_op, or autograd.Function"),
     "torch.ops": Absent(_NO_DISPATCHER, "call the function by its name"),
     "torch.classes": Absent(_NO_DISPATCHER, "write the class in Python"),
-    "torch.hub": Absent("claygrad downloads nothing", "download the file, then torch.load it"),
+    "torch.hub": Absent("claygrad downloads nothing",
+                        "download the file, then torch.load it; torch.hub.load takes a folder"),
     "torch.ao": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
     "torch.quantization": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
     "torch.nn.quantized": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
@@ -60,8 +62,9 @@ ABSENT: dict[str, Absent] = {
     "torch.nn.qat": Absent(_NOT_QUANTIZED, "use float16 or bfloat16"),
     "torch.distributed": Absent(_NOT_OVER_MPI, "use collectives, DistributedDataParallel or FullyShardedDataParallel: "
                                 "docs/distributed.md"),
-    "torch.nn.parallel": Absent(_NO_DEVICE, "use nn.parallel.DistributedDataParallel"),
-    "torch.nn.attention": Absent("on the CPU claygrad has one way to compute attention, its own",
+    "torch.nn.parallel": Absent("one process does not spread a tensor over several GPUs",
+                                "use nn.parallel.DistributedDataParallel"),
+    "torch.nn.attention": Absent("claygrad has one way to compute attention on each device, its own",
                                  "use nn.functional.scaled_dot_product_attention with a mask"),
     "torch.sparse": Absent("sparse tensors are those of coordinates and of rows or columns, on the CPU",
                            "use a dense tensor and a mask, or torch.sparse_coo_tensor"),
@@ -88,8 +91,8 @@ ABSENT: dict[str, Absent] = {
                                 "docs/devices.md says what there is"),
     "torch.utils.cpp_extension": Absent("claygrad builds no extensions in C++", "write the operation in Python with "
                                         "torch.library.custom_op or autograd.Function"),
-    "torch.utils._python_dispatch": Absent("operations are not dispatched by Python, so nobody would be called",
-                                           "use torch.overrides.TorchFunctionMode, which sees every public call"),
+    "torch.utils._python_dispatch": Absent("this part serves PyTorch's compiler and its own tensor classes",
+                                           "use TorchDispatchMode, or __torch_dispatch__ of a subclass"),
     "torch.utils.checkpoint": Absent("checkpoints keep all results of a part or none",
                                      "wrap the parts that are to be computed again in checkpoints of their own"),
     "torch.utils.data.datapipes": Absent("pipes of data, which PyTorch gave up, are not there", "use a Dataset"),

@@ -22,6 +22,15 @@ def test_the_page_is_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_page_calls_no_module_absent_that_works() -> None:
+    whole, parts = (TOOL.parents[1] / "docs" / "absent.md").read_text().split("## Absent in part")
+    for name in ("accelerator", "cuda", "distributed", "fx", "jit", "library", "masked", "profiler", "sparse", "xpu"):
+        assert f"| `torch.{name}` |" not in whole
+        assert f"| `torch.{name}` |" in parts
+    for name in ("func", "hub", "utils.checkpoint"):            # all of their public names work
+        assert f"| `torch.{name}` |" not in whole + parts
+
+
 @pytest.mark.parametrize("name", sorted(ABSENT))
 def test_entries_say_why_and_what_instead(name: str) -> None:
     entry = ABSENT[name]

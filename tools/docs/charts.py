@@ -7,23 +7,39 @@ A table is drawn if a line before it says so, and stays below its chart for thos
     ...
 
 The columns named are drawn, as bars beside each other. Cells are numbers: "3,229", "1.8 µs", "2.0%". With the word
-`share` the numbers are shares of PyTorch's, whose bar is drawn behind, up to 1.
+`share` the numbers are shares of PyTorch's, whose bar is drawn behind, up to 1. Another page shows the same chart,
+without the table, by its title:
+
+    <!-- chart of benchmarks.md: Time as a share of PyTorch's -->
 """
 
 from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 MARK = re.compile(r"^<!-- chart: (?P<share>share )?(?P<columns>[^;]+); (?P<title>.+?) -->\n(?P<table>(?:\|.*\n)+)",
                   re.MULTILINE)
+OTHER_PAGE = re.compile(r"^<!-- chart of (?P<page>[\w-]+\.md): (?P<title>.+?) -->$", re.MULTILINE)
 UNITS = {"": 1.0, "%": 0.01, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "KB": 1e3, "MB": 1e6}
 BARS, NUMBERS, LABEL, BAR, GAP = 400, 60, 17, 14, 9      # widths and heights, in the picture's own units
 
 
 def drawn(text: str) -> str:
-    """The page with a chart above every table that asks for one."""
+    """The page with a chart above every table that asks for one, and the charts of other pages that it asks for."""
+    text = OTHER_PAGE.sub(lambda match: chart(marked(match["page"], match["title"])), text)
     return MARK.sub(lambda match: f"{chart(match)}\n\n{match['table']}", text)
+
+
+def marked(page: str, title: str) -> re.Match[str]:
+    """The table of another page that is drawn under this title."""
+    found = [match for match in MARK.finditer((DOCS / page).read_text()) if match["title"] == title]
+    if len(found) != 1:
+        raise ValueError(f"{page} has {len(found)} charts with the title {title!r}")
+    return found[0]
 
 
 def value(cell: str) -> float:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from claygrad.core import dtype
-from claygrad.nn import Module
+from claygrad.nn import Module, init
 from claygrad.ops._registry import METHODS, REGISTRY, Declaration
 from tools.docs.words import SIGNATURES
 
@@ -49,6 +49,8 @@ def signature(name: str, value: object) -> str:
     """How it is called, without annotations: `torch.add(input, other, *, alpha=1, out=None)`."""
     if name in SIGNATURES:
         return f"{name}{SIGNATURES[name]}"
+    if name.startswith("torch.nn.init.") and hasattr(init, f"{name[14:]}_"):            # the old name of another
+        return signature(f"{name}_", getattr(init, f"{name[14:]}_")).replace("_(", "(", 1)
     if isinstance(value, enum.EnumMeta) or (isinstance(value, type) and issubclass(value, BaseException)):
         return name
     if isinstance(value, type) and issubclass(value, Module) and value.__init__ is Module.__init__:
@@ -72,7 +74,7 @@ def signature(name: str, value: object) -> str:
         parts.append(f"{stars}{parameter.name}{default(parameter)}")
     if name.startswith("Tensor.") and parts and parts[0] in ("input", "self"):
         parts = parts[2:] if parts[1:2] == ["/"] else parts[1:]          # the tensor itself
-    return f"{name}({', '.join(part for part in parts if part not in ('self', 'cls'))})"
+    return f"{name}({', '.join(parts[1:] if parts[:1] in (['self'], ['cls']) else parts)})"
 
 
 def written(value: object, method: bool) -> str:

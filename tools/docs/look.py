@@ -2,8 +2,8 @@
 
     make docs && python tools/docs/look.py            # needs `chromium` on the path; pictures in build/screens
 
-Fails if a page is wider than the screen, logs an error, or asks the network for something; and if the search finds
-nothing. Chromium is driven by its own protocol, over a pipe.
+Fails if a page is wider than the screen, shows a broken picture, logs an error, or asks the network for something; and
+if the search finds nothing. Chromium is driven by its own protocol, over a pipe.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ WIDER = """(() => {
     return true
   })
   return out.slice(0, 3).map(e => e.tagName + " " + (e.innerText || "").slice(0, 40)).join("; ")
+})()"""
+BROKEN = """(async () => {
+  const pictures = [...document.images]
+  await Promise.all(pictures.map(p => p.decode().catch(() => {})))
+  return pictures.filter(p => !p.naturalWidth).map(p => p.getAttribute("src")).join("; ")
 })()"""
 SEARCH = """(async () => {
   const input = document.querySelector(".md-search__input"), wait = ms => new Promise(done => setTimeout(done, ms))
@@ -145,6 +150,8 @@ def look(browser: Browser) -> int:
             browser.open(page, extent, scheme)
             if wider := browser.value(WIDER):
                 browser.wrong.append(f"is wider than the screen: {wider}")
+            if broken := browser.value(BROKEN):
+                browser.wrong.append(f"pictures that are not drawn: {broken}")
             for what in browser.wrong:
                 print(f"{name}, {size}, {scheme}: {what}", file=sys.stderr)
                 bad += 1

@@ -17,6 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "notebooks"
+CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")        # what IPython calls the text of a cell
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 SECONDS = 120          # timeout of a cell
 
@@ -96,7 +97,7 @@ def page(notebook: dict[str, Any], name: str, folder: Path) -> str:
 def shown(output: dict[str, Any]) -> tuple[str, tuple[str, bytes] | None]:
     """What a page shows of an output: text, or a picture."""
     if output["output_type"] == "stream":
-        return ANSI.sub("", joined(output["text"])).rstrip("\n"), None
+        return CELL_FILE.sub("cell.py", ANSI.sub("", joined(output["text"]))).rstrip("\n"), None
     if output["output_type"] == "error":
         return ANSI.sub("", "\n".join(output["traceback"])), None
     data = output.get("data", {})

@@ -21,7 +21,7 @@ from tools.docs.rules import rules_of
 from tools.docs.words import WORDS
 
 # Names of the package that are parts of its machinery, or that Python itself puts there.
-INNER = {"annotations", "DTYPES", "UPCALLS", "tensor_text", "TYPE_CHECKING", "default_generator"}
+INNER = {"annotations", "Any", "DTYPES", "UPCALLS", "tensor_text", "TYPE_CHECKING", "default_generator"}
 
 MARKUP = re.compile(r"[<>&*_\[\]$\\|~^#]")
 OWN = {"debug", "memory", "array_api", "serialization.safetensors", "utils.model_summary"}        # not in PyTorch

@@ -90,9 +90,38 @@ torch.types.Number | For annotations: an int, a float or a bool.
 _CONSTRAINTS = ("boolean corr_cholesky dependent lower_cholesky lower_triangular nonnegative nonnegative_integer one_hot positive "
                 "positive_definite positive_integer positive_semidefinite real real_vector simplex square symmetric unit_interval")
 
-# Signatures of callables whose own is missing or just (*args, **kwargs).
+_CREATION = "dtype=None, layout=torch.strided, device=None, requires_grad=False, pin_memory=False)"
+_LIKE = "dtype=None, layout=None, device=None, requires_grad=False, memory_format=torch.preserve_format)"
+# Signatures of callables whose own is missing or just (*args, **kwargs). Those that are called in several ways show the usual one.
 SIGNATURES = {
-    "Tensor.to": "(*args, non_blocking=False, copy=False, memory_format=torch.preserve_format)",
+    "torch.rand": f"(*size, generator=None, out=None, {_CREATION}",
+    "torch.randn": f"(*size, generator=None, out=None, {_CREATION}",
+    "torch.randint": f"(low=0, high, size, *, generator=None, out=None, {_CREATION}",
+    "torch.randperm": f"(n, *, generator=None, out=None, {_CREATION}",
+    "torch.rand_like": f"(input, *, {_LIKE}",
+    "torch.randn_like": f"(input, *, {_LIKE}",
+    "torch.randint_like": f"(input, low=0, high, *, {_LIKE}",
+    "torch.normal": "(mean, std=1.0, size=None, *, generator=None, out=None)",
+    "Tensor.cauchy_": "(median=0, sigma=1, *, generator=None)",
+    "Tensor.exponential_": "(lambd=1, *, generator=None)",
+    "Tensor.geometric_": "(p, *, generator=None)",
+    "Tensor.log_normal_": "(mean=1, std=2, *, generator=None)",
+    "Tensor.normal_": "(mean=0, std=1, *, generator=None)",
+    "Tensor.random_": "(from=0, to=None, *, generator=None)",
+    "Tensor.uniform_": "(from=0, to=1, *, generator=None)",
+    "Tensor.swapaxes_": "(axis0, axis1)",
+    "Tensor.swapdims_": "(dim0, dim1)",
+    "Tensor.to_sparse": "(sparse_dims=None, *, layout=None, blocksize=None, dense_dim=None)",
+    "Tensor.to": "(dtype=None, device=None, non_blocking=False, copy=False, memory_format=torch.preserve_format)",
+    **dict.fromkeys(("torch.sparse_bsr_tensor", "torch.sparse_bsc_tensor"),
+                    "(compressed_indices, plain_indices, values, size=None, *, dtype=None, device=None, requires_grad=False)"),
+    **{f"torch.accelerator.{name}": "(device_index=None)" for name in (
+        "get_memory_info max_memory_allocated max_memory_reserved memory_allocated memory_reserved memory_stats "
+        "reset_accumulated_memory_stats reset_peak_memory_stats current_stream get_device_capability synchronize").split()},
+    "torch.accelerator.current_device_idx": "()",
+    "torch.accelerator.empty_cache": "()",
+    "torch.accelerator.set_device_idx": "(device)",
+    "torch.accelerator.set_stream": "(stream)",
     "Tensor.new": "(*args, device=None)",
     "Tensor.as_strided_": "(size, stride, storage_offset=None)",
     "Tensor.squeeze_": "(dim=None)",
