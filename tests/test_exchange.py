@@ -78,6 +78,35 @@ def test_dlpack_carries_every_dtype(lib, name):
     assert lib.from_dlpack(x, copy=True).data_ptr() != x.data_ptr()
 
 
+def _bytes(lib, name):
+    """Three elements of a dtype, from memory: most of these convert from nothing."""
+    size = getattr(lib, name).itemsize
+    return lib.tensor([1, 2, 3] * size, dtype=lib.uint8).view(getattr(lib, name))
+
+
+@pytest.mark.parametrize("versions", [{}, {"max_version": (1, 0)}], ids=["old", "versioned"])
+@pytest.mark.parametrize("name", "complex32 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2".split())
+def test_dlpack_carries_what_numpy_does_not_know(lib, name, versions):
+    x = _bytes(lib, name)
+    y = lib.from_dlpack(x.__dlpack__(**versions))
+    assert (y.dtype, y.shape, y.data_ptr()) == (x.dtype, x.shape, x.data_ptr())
+    spaced = lib.from_dlpack(x[::2].__dlpack__(**versions))
+    assert (spaced.stride(), spaced.view(-1)[1].data_ptr()) == ((2,), x[2].data_ptr())
+
+
+@pytest.mark.parametrize(("name", "family"), [("int3", "int8"), ("uint1", "uint8"), ("uint7", "uint8")])
+def test_dlpack_carries_parts_of_bytes_as_whole_ones(lib, name, family):
+    assert lib.from_dlpack(_bytes(lib, name)).dtype is getattr(lib, family)
+
+
+@pytest.mark.parametrize(("name", "said"), [("bits8", "Bit types are not supported by dlpack"),
+                                            ("quint8", "QUInt/QInt types are not supported by dlpack"),
+                                            ("qint8", "QUInt/QInt types are not supported by dlpack")])
+def test_dlpack_refuses_bits_and_quantized(lib, name, said):
+    with raises(lib, BufferError, said):
+        _bytes(lib, name).__dlpack__()
+
+
 def test_dlpack_refuses_what_it_cannot_carry(lib):
     with raises(lib, BufferError, "Can't export tensors that require gradient, use tensor.detach()"):
         leaf(lib, [1.0]).__dlpack__()

@@ -8,10 +8,9 @@ from claygrad.core import into
 from claygrad.core.dispatch.determinism import alert
 from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.ops._formats import empty_array, empty_array_like
-from claygrad.ops._geometry import broadcast, product
+from claygrad.ops._geometry import broadcast
 from claygrad.ops._indices import add_at, legacy, out_of_bounds, widened
 from claygrad.ops._registry import composite, constant, op
-from claygrad.ops.join import cat
 
 if TYPE_CHECKING:
     from claygrad.core import Tensor
@@ -61,13 +60,20 @@ def masked_scatter(xp, input: Tensor, mask: Tensor, source: Tensor):
     return out
 
 
-def _unscattered(g: Tensor, mask: Tensor, source_shape: tuple[int, ...]) -> Tensor:
-    selected = g.masked_select(mask)
-    unused = product(source_shape) - selected.numel()
-    return (cat([selected, g.new_zeros(unused)]) if unused else selected).reshape(source_shape)
+@op(half="raw", function=False, method=False, out=False, meta=lambda grad_output, mask, sizes: tuple(sizes),
+    samples=lambda t: [t.args(t(3, 4), t(3, 4, dtype="bool"), (4, 5)), t.args(t(2, 3), t(3, dtype="bool"), (12,))])
+def masked_scatter_backward(xp, grad_output: Tensor, mask: Tensor, sizes: tuple[int, ...]):
+    "The gradient of masked_scatter for its source: what was written of it, in order, and zeros for what was not."
+    out = xp.zeros(sizes, grad_output.dtype)
+    selected = grad_output[xp.broadcast_to(mask, grad_output.shape)]
+    out.reshape(-1)[:selected.size] = selected
+    return out
 
 
-masked_scatter.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant, source=_unscattered)
+masked_scatter_backward.rule(grad_output=lambda g, grad_output_shape, mask:
+                             g.new_zeros(grad_output_shape).masked_scatter(mask, g), mask=constant)
+masked_scatter.rule(input=lambda g, mask: g.masked_fill(mask, 0), mask=constant, source=lambda g, mask, source_shape:
+                    masked_scatter_backward(g, mask, source_shape))
 
 
 def _check_flat(xp, name: str, input, index) -> None:

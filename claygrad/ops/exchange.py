@@ -17,13 +17,16 @@ from claygrad.ops._registry import composite
 from claygrad.ops.creation import from_numpy
 
 if TYPE_CHECKING:
-    import ctypes
-
     from claygrad.core import device
 
 _CPU, _CUDA, _CUDA_HOST = 1, 2, 3        # DLPack's numbers for kinds of devices
-_UINT, _BFLOAT = 1, 4                    # and of dtypes
-_BFLOAT16 = DTYPES["bfloat16"]
+_UINT = 1                                # and of families of dtypes
+# What NumPy does not know: DLPack's family, bits and lanes. NumPy carries the memory as unsigned integers.
+_CARRIED = {"bfloat16": (4, 16, 1), "complex32": (5, 32, 1), "float8_e4m3fn": (10, 8, 1), "float8_e4m3fnuz": (11, 8, 1),
+            "float8_e5m2": (12, 8, 1), "float8_e5m2fnuz": (13, 8, 1), "float8_e8m0fnu": (14, 8, 1),
+            "float4_e2m1fn_x2": (17, 4, 2)}
+_CARRIERS = {1: "uint8", 2: "uint16", 4: "uint32"}
+_PARTS_OF_BYTES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8)]     # handed over as whole bytes
 _SPENT = ("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
           "might have already constructed a tensor from it once.")
 
@@ -91,13 +94,22 @@ def __dlpack__(self: Tensor, *, stream: int | None = None, max_version: tuple[in
         raise BufferError(f"Cannot pack tensors on {self.device}")
     if dl_device is not None and int(dl_device[0]) != _CPU:
         raise BufferError(f"Cannot pack a tensor on cpu for the DLPack device {tuple(map(int, dl_device))}")
-    source = self.clone() if copy else self
-    half = self.dtype is _BFLOAT16
-    array = (source.view(DTYPES["int16"]) if half else source.detach()).numpy()
+    kind = self.dtype.name
+    if kind.startswith("bits"):
+        raise BufferError("Bit types are not supported by dlpack")
+    if kind.startswith(("quint", "qint")):
+        raise BufferError("QUInt/QInt types are not supported by dlpack")
+    source = self.clone() if copy else self.detach()
+    if kind in _CARRIED:
+        source = source.view(DTYPES[_CARRIERS[self.dtype.itemsize]])
+    elif kind in _PARTS_OF_BYTES:
+        source = source.view(DTYPES["uint8" if kind[0] == "u" else "int8"])
+    array = source.numpy()
     versioned = max_version is not None and max_version[0] >= 1
     capsule = array.__dlpack__(max_version=max_version) if versioned else array.__dlpack__()
-    if half:
-        _dtype_code(capsule).value = _BFLOAT
+    if kind in _CARRIED:
+        field = _dtype_field(capsule)
+        field.code, field.bits, field.lanes = _CARRIED[kind]
     return capsule
 
 
@@ -144,11 +156,13 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
     try:
         array = np.from_dlpack(_Capsule(capsule))
     except (RuntimeError, BufferError):      # NumPy 2.4, 2.5
-        code = _dtype_code(capsule)
-        if code.value != _BFLOAT:
+        field = _dtype_field(capsule)
+        known = {said: name for name, said in _CARRIED.items()}
+        name = known.get((field.code, field.bits, field.lanes))
+        if name is None:
             raise
-        code.value = _UINT               # NumPy knows no bfloat16, but it carries 16 bits of anything
-        array = np.from_dlpack(_Capsule(capsule)).view(_BFLOAT16.numpy)
+        field.code, field.bits, field.lanes = _UINT, 8 * DTYPES[name].itemsize, 1
+        array = np.from_dlpack(_Capsule(capsule)).view(DTYPES[name].numpy)
     if versioned and not array.flags.writeable and not due:          # before versions nobody could say so
         if copy is False:
             raise BufferError("the memory is read-only, and a tensor may be written: it needs a copy\n"
@@ -177,13 +191,17 @@ def _asked(exporter: Any, device: Any, copy: bool | None) -> tuple[Any, bool]:
         return exporter.__dlpack__(), bool(copy)
 
 
-def _dtype_code(capsule: Any) -> ctypes.c_uint8:
-    """The byte of a capsule that says which family its dtype is of."""
+def _dtype_field(capsule: Any) -> Any:
+    """Where a capsule says of which dtype it is: `code`, `bits` and `lanes`, which may be written."""
     import ctypes
+
+    class Field(ctypes.Structure):
+        _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
     name = b"dltensor_versioned" if '"dltensor_versioned"' in repr(capsule) else b"dltensor"
     api = ctypes.pythonapi.PyCapsule_GetPointer
     api.restype, api.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    # struct DLTensor { void* data; int32 device[2]; int32 ndim; uint8 code, bits; ... }; a versioned capsule puts
+    # struct DLTensor { void* data; int32 device[2]; int32 ndim; Field dtype; ... }; a versioned capsule puts
     # a version, two pointers and flags before it.
     before = 32 if name == b"dltensor_versioned" else 0
-    return ctypes.c_uint8.from_address(api(capsule, name) + before + 20)
+    return Field.from_address(api(capsule, name) + before + 20)

@@ -74,8 +74,8 @@ def multi_dot(tensors: list[Tensor]) -> Tensor:
     return chain(0, len(tensors) - 1).view(shape)
 
 
-@composite(method=False, samples=lambda t: [t.args(t(2, 3), t(3, 4), t(4, 2))])
-def chain_matmul(*matrices: Tensor) -> Tensor:
+@composite(method=False, samples=lambda t: [t.args(t(2, 3), t(3, 4), t(4, 2)), t.args(t(2, 3))])
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of a chain of matrices. Deprecated by PyTorch in favour of linalg.multi_dot."""
     warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
          "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
@@ -85,7 +85,9 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     if any(matrix.ndim != 2 for matrix in matrices):
         wrong = next(matrix for matrix in matrices if matrix.ndim != 2)
         raise RuntimeError(f"Tensor dimension is {wrong.ndim}, expected 2 instead.")
-    return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
+    if len(matrices) == 1:
+        return matrices[0] if out is None else out.resize_(matrices[0].shape).copy_(matrices[0])
+    return multi_dot(list(matrices), out=out)
 
 
 # Bilinear forms

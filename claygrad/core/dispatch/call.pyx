@@ -350,8 +350,12 @@ cdef object _into(Op op, PyObject** slots, object out):
         raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     results = output if isinstance(output, tuple) else (output,)
-    if len(results) < len(targets) and op.returns is None and isinstance(output, Tensor):
+    if isinstance(output, Tensor) and targets is out:
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    if isinstance(output, tuple) and targets is not out:       # never taken apart along its first axis
+        raise TypeError(f"{op.name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
+    if len(results) > len(targets):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(targets)}")
     if len(results) < len(targets) or not all([isinstance(x, Tensor) for x in results]):           # from __torch_dispatch__
         raise TypeError(f"{op.name}(): cannot write {output!r:.200} into out=: "
                         "the answer of __torch_dispatch__ must be Tensor, one for each")
