@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import importlib as _importlib
 
-import claygrad.ops as _ops  # declares every operation, before anything names one
+import claygrad.ops as _declarations  # declares every operation, before anything names one
 from claygrad import _friends, _lazy, autograd, cuda, memory, random, version
 from claygrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from claygrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled

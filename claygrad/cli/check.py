@@ -179,8 +179,10 @@ def resolve(name: str) -> object:
     value: Any = claygrad
     path = "claygrad"
     parts = name.split(".")[1:]
-    if parts[:1] == ["ops"] and parts[1:2] not in (["aten"], []):
-        parts = parts[:2]                   # the operators of a library are registered when the program runs
+    if parts[:1] == ["ops"] and parts[1:]:
+        from claygrad.library._aten import is_known
+        if parts[1] != "aten" and not is_known("".join(parts[2:3]), parts[1]):
+            parts = parts[:2]               # the operators of a library are registered when the program runs
     for part in parts:
         path += f".{part}"
         try:

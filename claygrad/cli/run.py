@@ -55,6 +55,8 @@ def call(options: argparse.Namespace) -> int:
         return 0
     if not os.path.exists(options.program):
         raise UsageError(f"no such program: {options.program}")
+    if os.path.isdir(options.program) and not os.path.exists(os.path.join(options.program, "__main__.py")):
+        raise UsageError(f"{options.program} is a folder without a __main__.py")
     sys.argv = [options.program, *options.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
     runpy.run_path(options.program, run_name="__main__")

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import importlib
 import importlib.metadata
+import os
 import shutil
+import sys
 import sysconfig
 import warnings
 from pathlib import Path
@@ -23,6 +25,11 @@ claygrad.as_torch()
 '''
 
 _UNUSED = '"""claygrad under the name torch: see the stub beside this file."""\n'
+_PIP_SETTINGS = """# Made by `claygrad shim --install`, removed by `claygrad shim --uninstall` and `pip uninstall torch`.
+# pip chooses versions of other packages that accept this version of torch, and does not replace it by PyTorch.
+[install]
+constraint = {constraint}
+"""
 _OF_ANY = """from typing import Any
 
 
@@ -43,17 +50,25 @@ def add_to(parts: Any) -> None:
 def call(options: argparse.Namespace) -> int:
     site = Path(sysconfig.get_path("purelib"))
     if options.install:
-        install(site)
+        constraint = install(site)
         print("`import torch` gives claygrad in this environment. To undo it: claygrad shim --uninstall\n"
               f"  {site / 'torch'}")
+        settings = _pip_settings()
+        if constraint not in settings.read_text():
+            print(f"{settings} was there before and stays as it is. Add these lines to it, so that pip does not replace\n"
+                  "the shim by PyTorch for a package that wants another version of torch:\n"
+                  f"  [install]\n  constraint = {constraint}")
     else:
         uninstall(site)
         print("`import torch` no longer gives claygrad in this environment.")
     return 0
 
 
-def install(site: Path) -> None:
-    """Write the package and its metadata; what a real torch left is never touched."""
+def install(site: Path) -> str:
+    """Write the package and its metadata, and tell pip to keep it; what a real torch left is never touched.
+
+    Returns the address of the file that holds pip to this version.
+    """
     from claygrad.compat.standin import DISTRIBUTION_VERSION as version
     _refuse_real_torch(site)
     uninstall(site, there=False)
@@ -67,6 +82,12 @@ def install(site: Path) -> None:
     files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: claygrad\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/INSTALLER"] = "claygrad\n"
     files[f"{info}/top_level.txt"] = "torch\n"
+    # The newest torchvision wants the newest torch. Without a constraint pip would fetch both instead of an older torchvision.
+    files[f"{info}/constraints.txt"] = f"torch=={version}\n"
+    constraint = (site / info / "constraints.txt").as_uri()
+    settings = _pip_settings()
+    if not settings.exists():
+        files[os.path.relpath(settings, site)] = _PIP_SETTINGS.format(constraint=constraint)
     record = []
     for name, text in files.items():
         path = site / name
@@ -77,6 +98,12 @@ def install(site: Path) -> None:
         record.append(f"{name},sha256={digest},{len(data)}")
     record.append(f"{info}/RECORD,,")
     (site / info / "RECORD").write_text("\n".join(record) + "\n")
+    return constraint
+
+
+def _pip_settings() -> Path:
+    """Where pip looks for the settings of this environment."""
+    return Path(sys.prefix, "pip.ini" if os.name == "nt" else "pip.conf")
 
 
 def uninstall(site: Path, *, there: bool = True) -> None:
@@ -86,6 +113,9 @@ def uninstall(site: Path, *, there: bool = True) -> None:
     if ours:
         shutil.rmtree(site / "torch", ignore_errors=True)
     for info in ours:
+        settings = _pip_settings()
+        if os.path.relpath(settings, site) in (info / "RECORD").read_text():
+            settings.unlink(missing_ok=True)
         shutil.rmtree(info)
 
 

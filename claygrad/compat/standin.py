@@ -230,6 +230,29 @@ for _name in ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "l
     tell(_name, _tell_children)
 
 
+# Modules of the standard library that are there once torch itself is imported, though no program has imported them.
+_ALONG = {"concurrent": ("futures",), "http": ("client",), "unittest": ("mock",), "urllib": ("error", "request", "response"),
+          "multiprocessing": ("connection", "context", "process", "reduction", "resource_sharer", "resource_tracker",
+                              "spawn", "util")}
+
+
+def _bring_along(package: Any) -> None:
+    """Import what torch brings along when a program asks for it."""
+    own = vars(package).get("__getattr__")
+
+    def __getattr__(name: str) -> Any:
+        if stands_in() and name in _ALONG[package.__name__]:
+            return importlib.import_module(f"{package.__name__}.{name}")
+        if own is not None:
+            return own(name)
+        raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
+    package.__getattr__ = __getattr__
+
+
+for _name in _ALONG:
+    tell(_name, _bring_along)
+
+
 def _begin() -> None:
     sys.meta_path.insert(0, _finder)
     set_prefix("torch")

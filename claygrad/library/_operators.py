@@ -124,11 +124,10 @@ class OpNamespace(types.ModuleType):
     def __getattr__(self, name: str) -> OpOverloadPacket:
         if name.startswith("__"):
             raise AttributeError(name)
-        if self.__dict__.get("name") == "aten":
-            packet = _aten(name)
-            if packet is not None:
-                setattr(self, name, packet)
-                return packet
+        packet = _of_torch(self.__dict__.get("name", ""), name)
+        if packet is not None:
+            setattr(self, name, packet)
+            return packet
         raise AttributeError(f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{name}'",
                              name=name, obj=self)
 
@@ -221,26 +220,29 @@ def _overload_named(qualified: str, overload: str) -> OpOverload:
     return getattr(_packet_named(qualified), overload)
 
 
-def _aten(name: str) -> OpOverloadPacket | None:
-    """An operation under its name in PyTorch's own library, with the overloads that it has there. What claygrad does
-    not declare is a name that tables of packages may hold; a call of it is refused."""
+def _of_torch(space: str, name: str) -> OpOverloadPacket | None:
+    """One of PyTorch's own operators, with the overloads that it has there. What claygrad does not declare is a name
+    that tables of packages may hold; a call of it is refused."""
     from claygrad.library._aten import is_known, overloads_of
-    call = _declared(name)
+    call = _declared(name) if space == "aten" else None
+    packet = OpOverloadPacket(f"{space}::{name}")
     if call is None:
-        if not is_known(name):
+        if not is_known(name, space):
             return None
-        call = _refusing(name)
-    packet = OpOverloadPacket(f"aten::{name}")
-    for overload in overloads_of(name):
-        packet.add("" if overload == "default" else overload, call)
+        call = _refusing(space, name)
+    for overload in overloads_of(name, space):
+        made = packet.add("" if overload == "default" else overload, call)
+        if hasattr(call, "only_a_name"):
+            vars(made)["only_a_name"] = vars(packet)["only_a_name"] = call.only_a_name
     return packet
 
 
-def _refusing(name: str) -> Callable[..., Any]:
+def _refusing(space: str, name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"aten::{name} is one of PyTorch's inner operators, which claygrad does not have;\n"
+        raise NotImplementedError(f"{space}::{name} is one of PyTorch's inner operators, which claygrad does not have;\n"
                                   "  instead: call the public function that comes to it")
 
+    vars(refuse)["only_a_name"] = f"torch.ops.{space}.{name}"
     return refuse
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import configparser
 import subprocess
 import sys
 import venv
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import pytest
 
@@ -72,9 +75,9 @@ def test_anomaly_mode_shows_the_program_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["run", "nowhere.py"], ["run", "-m", "nowhere_at_all"], ["check", "nowhere_at_all"],
-                                       ["shim"], []])
-def test_wrong_use_is_one_line_and_exit_code_2(arguments: list[str]) -> None:
-    done = claygrad(*arguments)
+                                       ["run", "."], ["run"], ["shim"], []])
+def test_wrong_use_is_one_line_and_exit_code_2(arguments: list[str], tmp_path: Path) -> None:
+    done = claygrad(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
@@ -149,6 +152,16 @@ def test_shim(environment: Path) -> None:
     assert all((site / name).exists() for name in listed)
     # a requirement of the shim's would let pip replace it by the real torch where that resolves a conflict
     assert call("-c", "import importlib.metadata as m; print(m.requires('torch'))").stdout == "None\n"
+    # so would a package that wants another torch, if pip were not held to this one
+    settings = configparser.RawConfigParser()
+    settings.read(environment / "pip.conf")
+    constraints = Path(url2pathname(urlparse(settings["install"]["constraint"]).path))
+    assert constraints.read_text() == "torch==2.13.0+claygrad\n"
     assert call("-m", "claygrad", "shim", "--uninstall").returncode == 0
     assert not (site / "torch").exists()
+    assert not (environment / "pip.conf").exists()
     assert call("-m", "claygrad", "shim", "--uninstall").returncode == 2
+    (environment / "pip.conf").write_text("[global]\n")
+    assert "constraint = file:" in call("-m", "claygrad", "shim", "--install").stdout
+    assert call("-m", "claygrad", "shim", "--uninstall").returncode == 0
+    assert (environment / "pip.conf").read_text() == "[global]\n"

@@ -182,3 +182,12 @@ def test_a_name_is_found_where_a_module_of_pytorch_imports_it(module: str) -> No
 
     for name, home in names.reexports()[module].items():
         assert found(module, name) is found(home, name), f"{module}.{name}"
+
+
+def test_modules_are_attributes_of_the_module_above() -> None:
+    with claygrad.as_torch():
+        for name in TABLE:
+            home, _, last = name.rpartition(".")
+            if home:
+                module, found = importlib.import_module(name), getattr(importlib.import_module(home), last)
+                assert found is module or not isinstance(found, ModuleType), name       # a function may have that name, too

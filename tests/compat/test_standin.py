@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+from claygrad.compat.standin import _ALONG
+
 
 def run(program: str) -> str:
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
@@ -328,3 +330,12 @@ def test_tensors_of_a_module_are_exchanged_by_name() -> None:
     """).splitlines() == ["Linear has no attribute `none`", "3 is not an instance of torch.nn.Module", "'tensor name can\\'t contain \".\"'",
                           "attribute `training`: True is not an instance of torch.Tensor", "3 is not an instance of torch.Tensor",
                           "'tensor name can\\'t be empty string \"\"'"]
+
+
+@pytest.mark.parametrize("package", sorted(_ALONG))
+def test_modules_that_torch_brings_along_are_there(package: str) -> None:
+    program = (f"import claygrad\nclaygrad.as_torch()\nimport torch, {package}\n"
+               + "".join(f"print({package}.{name}.__name__)\n" for name in _ALONG[package])
+               + f"print(hasattr({package}, 'nothing'))\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == [*(f"{package}.{name}" for name in _ALONG[package]), "False"], done.stderr

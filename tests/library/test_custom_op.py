@@ -90,3 +90,18 @@ def test_a_namespace_may_be_called_like_a_part_of_claygrad() -> None:
 def test_claygrads_own_operations_stay() -> None:
     with pytest.raises(NotImplementedError, match="cannot be replaced"):
         Library("aten", "IMPL").impl("add", lambda x, y: x, "CPU")
+
+
+@pytest.mark.parametrize("name", ["_c10d_functional.all_reduce", "quantized.add", "prims.convert_element_type",
+                                  "aten._sobol_engine_draw"])
+def test_operators_that_are_only_names_refuse_to_be_called(name: str) -> None:
+    space, last = name.split(".")
+    packet = getattr(getattr(claygrad.ops, space), last)
+    for call in (packet, getattr(packet, packet.overloads()[0])):
+        with pytest.raises(NotImplementedError, match=f"^{space}::{last} is one of PyTorch's inner operators"):
+            call(1)
+
+
+def test_namespaces_of_torch_know_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        claygrad.ops.quantized.nothing

@@ -173,6 +173,20 @@ def test_aten(name: str) -> None:
     both(program)
 
 
+@pytest.mark.parametrize("space", ["_c10d_functional", "_quantized", "c10d", "inductor", "mkldnn", "onednn", "prims",
+                                   "profiler", "quantized", "sparse"])
+def test_operators_of_other_namespaces(space: str) -> None:
+    names = sorted({one.partition("::")[2].partition(".")[0] for one in torch._C._dispatch_get_all_op_names()
+                    if one.startswith(f"{space}::")})
+    assert names
+
+    def program(torch: Any) -> list[Any]:
+        packets = [getattr(getattr(torch.ops, space), name) for name in names]
+        return [(str(packet), packet.overloads(), [getattr(packet, one).name() for one in packet.overloads()])
+                for packet in packets]
+    both(program)
+
+
 def test_aten_calls() -> None:
     def program(torch: Any) -> list[str]:
         x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])

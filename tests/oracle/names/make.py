@@ -249,10 +249,27 @@ def aten() -> str:
     return "".join(f"{overloads}: {' '.join(names)}\n" for overloads, names in sorted(alike.items()))
 
 
+def inner() -> str:
+    """The overloads of the operators in PyTorch's other namespaces, each line with the namespace first."""
+    for module in ("torch.ao.quantization.fx._decomposed", "torch.distributed._functional_collectives",
+                   "torch.distributed.tensor", "torch._inductor.lowering"):
+        importlib.import_module(module)                 # they register some
+    alike: dict[str, list[str]] = {}
+    for one in sorted({one.partition(".")[0] for one in torch._C._dispatch_get_all_op_names()}):
+        space, _, name = one.partition("::")
+        if space == "aten" or "test" in space:
+            continue
+        packet = getattr(getattr(torch.ops, space), name, None)
+        if packet is not None:
+            alike.setdefault(" ".join([space, *packet.overloads()]), []).append(name)
+    return "".join(f"{words}: {' '.join(names)}\n" for words, names in sorted(alike.items()))
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         text = table()
     TABLE.write_text(text)
     (ROOT / "claygrad/library/aten.txt").write_text(aten())
+    (ROOT / "claygrad/library/inner.txt").write_text(inner())
     print(f"{text.count(chr(10))} lines, {len(text)} characters")
