@@ -62,6 +62,10 @@ def _is_claygrads(owner: Any) -> bool:
     return any(sys.modules.get(name.partition(".")[0]) is ours for name in named)
 
 
+NO_MODELS = {
+    "_IncompatibleKeys": "load_state_dict() fills the model itself, and returns the names that did not fit: call it on "
+                         "a line of its own, model.load_state_dict(state), and go on with model",
+}
 _OF_RESULTS = ("keys", "values", "items", "get", "pop", "copy", "update", "append", "index", "zero_grad")
 _MOVES = ("to", "cuda", "cpu", "float", "double", "half", "long", "detach", "requires_grad_")
 
@@ -134,6 +138,12 @@ def _of_ours(owner: Any, name: str) -> str:
         return f"{type(owner).__name__} has no {name}: assign self.{name} in its __init__"
     if "LRScheduler" in kinds:
         return "a scheduler has step(), get_last_lr() and state_dict()"
+    if type(owner).__name__ in NO_MODELS:
+        return NO_MODELS[type(owner).__name__]
+    methods = [f"{one}()" for one in names if callable(getattr(type(owner), one, None))]
+    methods += [one for one in names if one in vars(type(owner)) and f"{one}()" not in methods]
+    if not isinstance(owner, (Tensor, types.ModuleType)) and 0 < len(methods) <= 12:
+        return f"{type(owner).__name__} has {', '.join(methods)}"
     return ""
 
 
@@ -156,6 +166,9 @@ def _of_others(owner: Any, name: str, node: ast.AST | None, site: Site) -> str:
         return _of_sequence(owner, name, said)
     if isinstance(owner, dict):
         inside = [key for key, held in owner.items() if isinstance(held, Tensor)]
+        if inside and name in ("eval", "train", "parameters", "state_dict", "zero_grad", "load_state_dict"):
+            return (f"{said} is a state, a dict of tensors, and no model: make the model, and "
+                    f"model.load_state_dict({said}) fills it")
         if inside and name in _MOVES:
             return f"{said} is a dict of tensors: {{key: x.{name}(...) for key, x in {said}.items()}}"
         if inside:
@@ -184,6 +197,10 @@ def _of_sequence(owner: Any, name: str, said: str) -> str:
     if kind == "tuple" and len(owner) == 2 and isinstance(owner[0], str) and held:
         return (f"{said} is a pair of a name and a tensor, as named_parameters() gives them: for name, {said} in "
                 f"model.named_parameters(), or model.parameters() for the tensors alone")
+    shapes = {x.dim() for x in held}
+    if kind == "tuple" and name in _MOVES and len(held) == len(owner) and len(shapes) == 1:
+        return (f"{said} is a tuple of {len(owner)} tensors: [x.{name}(...) for x in {said}], or "
+                f"torch.stack({said}) where their shapes are equal; of what a layer returns, {said}[0]")
     if kind == "tuple":
         return (f"{said} is a tuple of {len(owner)}: take its elements apart, out, rest = ..., or use "
             f"{said}[0].{name} (recurrent layers "

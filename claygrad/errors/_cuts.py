@@ -113,6 +113,9 @@ def cut_lines(context: Context) -> str:
         what = _cutter(made.expression)
         if what is not None:
             return _OUT_OF[what]
+    frozen = [node for node in statements(line.code.co_filename) if node.lineno < line.number and freezes(node)]
+    if frozen:
+        context.lines.append(f"parameters were frozen at {Line.at(line.code, frozen[-1].lineno)}")
     return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass "
             "requires_grad=True) before "
             "computing the loss")
@@ -183,6 +186,16 @@ def _follow(context: Context, name: str, frame: Any, code: CodeType, line: int, 
         return _follow_call(context, made, name, frame, seen)
     context.lines.append(f"it was cut from its graph at {Line.at(code, made.lineno)}")
     return _OUT_OF[what]
+
+
+def freezes(node: ast.stmt) -> bool:
+    """Whether a statement is `p.requires_grad = False` or `model.requires_grad_(False)`."""
+    if isinstance(node, ast.Assign):
+        return any(getattr(target, "attr", "") == "requires_grad" for target in node.targets) and getattr(
+            node.value, "value", None) is False
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "requires_grad_" and any(
+        getattr(x, "value", None) is False for x in call.args)
 
 
 class _Inside(NamedTuple):

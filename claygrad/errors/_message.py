@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, described, shape_of, shape_text
+from claygrad.errors._fitting import fitting
 from claygrad.errors._frames import is_library, is_library_file, is_numpy, is_ours, is_ours_class
 from claygrad.errors._source import Line, line_of_frame, short, value_of
 from claygrad.errors._values import Operand, in_the_users_words, operands_on, plain_values
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _KEY = "_claygrad_message"
 _MOST = 6           # operands that are described
 _MOST_HELD = 2      # of the parameters and buffers of a layer
+_SIGNATURE = re.compile(r"(?:; it is|^see|It is) \w+\(.*")      # at the end of a way out
+_CODE = re.compile(r"[\w\])]\.[a-z]\w+|\w\(|\w\[")
 _BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyTorch's
 
 
@@ -74,6 +77,10 @@ class Message:
         """Add what an entry point has to say."""
         if call.kind == "module":
             self._meet_module(call, frame)
+            if self.line is not None and self.place == (id(frame), frame.f_lasti):       # the layer's container
+                names = call.names_on(self.line, frame) if self._is_called_by(self.line, call, frame) else []
+                context = Context(self.head, self.kind, call, self.layer, self.line, frame, names, self.own)
+                self._add_what_fits(fitting(context, call, names))
         elif self.layer is None and (self.line is None or call.kind != "method") and (
                 self.call is None or (call.name and not self._hides_a_device(call)) or not self.call.name):
             self.call = call
@@ -117,6 +124,7 @@ class Message:
         if plain:
             self.operands.append(f"where {plain}")
         self.way = [in_the_users_words(text, seen) for text in way]
+        self._add_what_fits(fitting(context, outside, names))
         said = "\n".join(self.operands)
         self.own = [text for text in self.own if not _said_before(text, said)]
         self.more = [text for text in context.lines if not _said_before(text, said)]
@@ -124,6 +132,12 @@ class Message:
         self.call = self.outer = None
         if self.layer is not None:
             self.layer = Call("module", None, ())            # what it held is said
+
+    def _add_what_fits(self, text: str) -> None:
+        """Say with what change the call runs, where the way out has no code to write instead."""
+        told = _SIGNATURE.sub("", " ".join(self.way))
+        if text and (("batch_first" in text and "batch_first" not in told) or not _CODE.search(told)):
+            self.way.append(text)
 
     @staticmethod
     def _is_called_by(line: Line, call: Call, frame: FrameType) -> bool:

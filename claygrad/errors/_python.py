@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
 from claygrad.errors import _everyday
-from claygrad.errors._attributes import attribute_hint
+from claygrad.errors._attributes import NO_MODELS, attribute_hint
 from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._kinds import converted
 from claygrad.errors._source import MISSING, Line, assignment_before, line_of_return, short, statement_at, value_of
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def _ours(value: Any, name: str, use: str) -> str:
                 f"function too?"
             )
         return ""
+    if kind.__name__ in NO_MODELS:
+        return NO_MODELS[kind.__name__]
     if kind.__name__ == "Size":
         return f"a shape is indexed, not called: {name}[0], or {name.removesuffix('.shape')}.size(0)"
     return ""
@@ -271,10 +274,19 @@ def _no_gradient(node: ast.Attribute, name: str, site: Site) -> str:
     )
 
 
-@_hint(
+def operands_hint(head: str, site: Site) -> str:
+    """What `None * x` and `x.mean + 1` mean, of an error that left a tensor's operator."""
+    match = re.match(_OPERANDS, head)
+    return _operands(match, site) if match else ""
+
+
+_OPERANDS = (
     r"unsupported operand type\(s\) for (.+): '(\S+)' and '(\S+)'$|'.+' not supported between instances of "
     r"'(\S+)' and '(\S+)'$"
 )
+
+
+@_hint(_OPERANDS)
 def _operands(match: re.Match[str], site: Site) -> str:
     if isinstance(site.node, ast.Call) and getattr(site.node.func, "id", "") == "sum" and site.node.args:
         held = site.look(site.node.args[0])
@@ -291,6 +303,13 @@ def _operands(match: re.Match[str], site: Site) -> str:
         told = module_for_result(part, site) or _everyday.values_and_indices(part, site)
         if told:
             return told
+    for part, kind in zip(parts, kinds, strict=False):
+        if kind in ("str", "generator", "dict", "type", "object", "set") and {"Tensor", "Parameter"} & set(kinds):
+            value = site.look(part)
+            if value is not MISSING or kind == "generator":
+                return converted(short(part) or "it", (_nothing() if value is MISSING else value), "Tensor")
+        if kind in ("int", "float", "bool") and match[1] in ("@", "@="):
+            return f"@ multiplies matrices, and {short(part) or 'it'} is a number: * multiplies by numbers"
     for part, kind in zip(parts, kinds, strict=False):
         if kind in ("list", "tuple") and any(isinstance(x, Tensor) for x in _elements(site.look(part))):
             return f"{short(part)} is a {kind} of tensors: torch.stack({short(part)}) makes one tensor of it"
@@ -410,6 +429,25 @@ def _nothing() -> Any:
     yield from ()
 
 
+@_hint(r"(?:\S+\.)?(\w+)\(\) takes (no arguments|no keyword arguments|exactly (?:one argument|\d+ positional "
+       r"arguments?)) \((\d+) given\)$")
+def _counted(match: re.Match[str], site: Site) -> str:
+    """Of functions that are compiled: Python counts the object itself among the arguments of a method."""
+    node = site.node if isinstance(site.node, ast.Call) else None
+    if node is None or not _is_ours_to_call(node, site):
+        return ""
+    given = len(node.args) + len(node.keywords)
+    most = re.search(r"\d+", match[2])
+    count = 0 if most is None else max(int(most[0]) - (int(match[3]) - given), 0)
+    return (f"{short(node.func)}() takes {count or 'no'} argument{'s' * (count != 1)}, and {given} came: leave out the "
+            "rest")
+
+
+def _is_ours_to_call(node: ast.Call, site: Site) -> bool:
+    owner = site.look(node.func.value) if isinstance(node.func, ast.Attribute) else MISSING
+    return isinstance(owner, Tensor) or getattr(owner, "__name__", "").partition(".")[0] in ("claygrad", "torch")
+
+
 @_hint(r"object of type '(\S+)' has no len\(\)$")
 def _length(match: re.Match[str], site: Site) -> str:
     node = site.node.args[0] if isinstance(site.node, ast.Call) and site.node.args else None
@@ -495,6 +533,11 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
     if isinstance(value, (ast.Name, ast.Attribute)):
         held = site.look(value)
         if isinstance(held, Tensor):
+            if held.dim() > 1 and str(held.shape[-1]) == match[1]:
+                targets = getattr(getattr(statement, "targets", [None])[0], "elts", ())
+                names = ", ".join(short(one) or "_" for one in targets)
+                return (f"{short(value)} is one tensor of shape {tuple(held.shape)}, which is taken apart row by row: "
+                        f"{names} = {short(value)}.unbind(-1) takes its columns")
             return (
                 f"{short(value)} is one tensor of shape {tuple(held.shape)}: it is taken apart row by row; count "
                 f"the names before ="
@@ -570,13 +613,18 @@ def _key(error: KeyError, site: Site) -> str:
     node: Any = site.node
     name = short(node.value) or "it" if isinstance(node, ast.Subscript) else "it"
     if isinstance(key, Tensor):
+        asked = (short(node.slice) if isinstance(node, ast.Subscript) else None) or "key"
         return (
-            f"a tensor is found by its identity, not by its value: {name}[key.item()], or tuple(key.tolist()) for "
-            f"several"
+            f"a tensor is found by its identity, not by its value: {name}[{asked}.item()], or tuple({asked}.tolist()) "
+            f"for several"
         )
     held = site.look(node.value) if isinstance(node, ast.Subscript) else MISSING
     if not isinstance(held, dict):
         return ""
+    if type(key) is int and site.line.code.co_name == "__getitem__" and len(held) and 0 <= key < len(held):
+        return (f"{name} has no key {key}: it has {', '.join(f'{one!r:.40}' for one in list(held)[:8])}"
+                f"{', ...' * (len(held) > 8)}; a dataset is asked for 0 to len(dataset) - 1, so keep the keys in a "
+                f"list, self.keys = list({name}), and take {name}[self.keys[{short(node.slice) or 'i'}]]")
     if not isinstance(key, str):
         shown = ", ".join(f"{one!r:.40}" for one in list(held)[:8])
         return f"{name} has no key {key!r:.40}: it has {shown or 'none'}{', ...' * (len(held) > 8)}"

@@ -122,6 +122,8 @@ def operands_on(line: Line, frame: FrameType, call: Call, names: list[Any] | Non
     inside = {id(x): word for word, x in call.operands()} if names is None else {}
     if names is None:                    # a call inside the one on the line: only what was passed on has a name there
         pass
+    elif call.name.startswith("__array_"):           # NumPy calls it for its own operator
+        found = []
     elif call.kind == "method":
         found = [Operand(name, "", x) for name, x in receiver()]
     else:

@@ -10,6 +10,7 @@ from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, signature_of
 from claygrad.errors._frames import is_library, is_ours
+from claygrad.errors._kinds import mistyped, misused
 from claygrad.errors._source import (
     MISSING,
     Line,
@@ -35,6 +36,7 @@ _HINTS: list[tuple[re.Pattern[str], Hint]] = []
 _complete: list[bool] = []                       # whether every subject is there
 _SUBJECTS = ("layers", "elements", "algebra", "training", "graph", "shapes", "losses", "values", "models", "calls",
              "general")
+_OF_KINDS = (TypeError, AttributeError)          # that a wrong kind of argument raises
 _MAX_CALLS = 4                                   # of the user's, up which an argument is followed
 
 
@@ -215,9 +217,15 @@ def way_out(context: Context) -> list[str]:
     _complete.append(True)                       # not before: another thread may fail meanwhile
     if context.library == "numpy" and "numpy()" not in context.head and context.kind is TypeError:
         return [_called_by_numpy(context)]
+    asked = False
     for pattern, fn in _HINTS:
-        if context.own and fn.__module__.endswith(".general"):
-            break                                # whoever raised it has told more than a text tells
+        if fn.__module__.endswith(".general") and not asked:
+            if context.own:
+                break                            # whoever raised it has told more than a text tells
+            asked = True
+            text = (mistyped(context) or misused(context)) if issubclass(context.kind, _OF_KINDS) else ""
+            if text:
+                return [text]
         match = pattern.search(context.head)
         if match is None:
             continue

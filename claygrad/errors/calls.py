@@ -5,9 +5,12 @@ import ast
 import re
 from typing import Any
 
+from claygrad.core import Tensor
+from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.graph.provenance import place_text
 from claygrad.errors._calls import near_parameter, parameters_in, signature_of
-from claygrad.errors._source import Line, assignment_before, short, value_of
+from claygrad.errors._kinds import converted
+from claygrad.errors._source import MISSING, Line, assignment_before, short, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -115,6 +118,19 @@ def none_for_tensor(match: re.Match[str], context: Context) -> str | None:
         if site.look(part) is None and isinstance(part, ast.Name):
             return none_hint(part, site)
     return "it is None: a function before returns nothing, or an attribute was never set"
+
+
+@hint(r"argument '(\w+)'.* must be Tensor, not (\S+)")
+def other_for_tensor(match: re.Match[str], context: Context) -> str | None:
+    """Of all other kinds: text, a class, a generator, an object."""
+    given = context.call.value(match[1])
+    if given is MISSING or isinstance(given, Tensor):
+        given = next((x for x in context.call.args if type_name(x) == match[2]), MISSING)
+    if given is MISSING:
+        return None
+    at = next((i for i, x in enumerate(context.call.args) if x is given), len(context.names))
+    written = context.names[at] if at < len(context.names) and context.layer is None else None
+    return converted(written if isinstance(written, str) else match[1], given, "Tensor")
 
 
 say(r"argument '(\w+)'.* must be tuple of Tensors", "give it a list of tensors: torch.cat([a, b])")

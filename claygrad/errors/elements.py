@@ -236,9 +236,9 @@ def _sample(context: Context) -> tuple[str, Any, str] | None:
     """`item 1 of sample 2 of the batch`, the item, and `; it is Detection[5]`: what could not be put into a batch."""
     batches = [x for x in context.inside("collate", "batch") if isinstance(x, (list, tuple))]
     number = re.search(r"as element (\d+)|at entry \d+ and \[.*?\] at entry (\d+)", context.head)
-    if not batches or number is None:
+    if not batches or (number is None and not context.head.startswith("default_collate")):
         return None
-    at = int(number[1] or number[2])
+    at = 0 if number is None else int(number[1] or number[2])
     column, samples = batches[-1], batches[0]
     if at >= len(column) or at >= len(samples):
         return None
@@ -271,6 +271,16 @@ def no_tensor_in_a_batch(match: re.Match[str], context: Context) -> str | None:
     what, _, where = found
     return (f"{what} is {match[2]}, the others are tensors: return a tensor from __getitem__ for every index, or leave "
             f"such samples out in a collate_fn{where}")
+
+
+@hint(r"default_collate: batch must contain")
+def kind_in_a_batch(_: re.Match[str], context: Context) -> str | None:
+    found = _sample(context)
+    if found is None:
+        return None
+    what, item, where = found
+    return (f"return tensors, numbers or arrays from the dataset, or give the DataLoader a collate_fn: {what} is "
+            f"{type(item).__name__}{where}")
 
 
 @hint(r"stack expects each tensor to be equal size")

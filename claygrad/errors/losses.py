@@ -82,6 +82,9 @@ def class_out_of_range(match: re.Match[str], context: Context) -> str | None:
         return f"{text}; these start at 1, so take target - 1"
     if int(match[1]) < 0:
         return f"{text}; ignore_index={match[1]} leaves such elements out"
+    if int(match[1]) == 255 and classes < 250:
+        return (f"{text}; where {match[1]} marks what does not count, ignore_index={match[1]} leaves it out, and "
+                f"otherwise mend the labels")
     return f"{text}; give the last layer an output for every class, or mend the labels"
 
 

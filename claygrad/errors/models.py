@@ -8,6 +8,7 @@ from typing import Any
 
 from claygrad.core import Tensor
 from claygrad.errors._calls import near_parameter, signature_of
+from claygrad.errors._cuts import freezes
 from claygrad.errors._source import Line, assignment_before, statements
 from claygrad.errors._ways import Context, hint, say
 from claygrad.errors.elements import models_near
@@ -103,21 +104,11 @@ def _all_frozen(context: Context) -> str | None:
         held = list(model.parameters())
         if name in words and held and not any(p.requires_grad for p in held):
             for other in statements(code.co_filename):
-                if other.lineno < context.line.number and _freezes(other):
+                if other.lineno < context.line.number and freezes(other):
                     context.lines.append(f"they were frozen at {Line.at(code, other.lineno)}")
             return (f"none of the {len(held)} parameters of {name} requires grad, so none is left: call "
                     f"requires_grad_(True) on the part that is to be trained, after the rest is frozen")
     return None
-
-
-def _freezes(node: ast.stmt) -> bool:
-    """Whether a statement is `p.requires_grad = False` or `model.requires_grad_(False)`."""
-    if isinstance(node, ast.Assign):
-        return any(getattr(target, "attr", "") == "requires_grad" for target in node.targets) and getattr(
-            node.value, "value", None) is False
-    call = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "requires_grad_" and any(
-        getattr(x, "value", None) is False for x in call.args)
 
 
 def _layers_in_a_list(context: Context) -> str | None:

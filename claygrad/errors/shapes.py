@@ -55,6 +55,12 @@ def _shortcut(a: tuple[int, ...], b: tuple[int, ...], names: tuple[str, str]) ->
             f"{f', stride={stride}' * (stride > 1)})")
 
 
+@hint(r"operands could not be broadcast together with shapes (\S+) (\S+)")
+def arrays_and_tensors(match: re.Match[str], _: Context) -> str:
+    return (f"NumPy compares shapes from the last dimension, and each pair of sizes must be equal or 1: {match[1]} and "
+            f"{match[2]} came; torch.from_numpy(array) makes a tensor of an array")
+
+
 @hint(r"The size of tensor a .* must match the size of tensor b")
 def mask_of_attention(_: re.Match[str], context: Context) -> str | None:
     """A mask that does not fit the scores, in scaled_dot_product_attention."""

@@ -60,6 +60,58 @@ say(
 )
 say(r"Expected `device_type` of type `str`", 'name the device first: torch.autocast("cpu", dtype=torch.bfloat16)')
 say(r"unsupported autocast device_type|User specified an unsupported autocast", 'devices are named "cpu", "cuda" ...')
+@hint(r"'n' \(position 1\) must be int, not float|invalid combination of arguments - got \(float, generator")
+def parts_of_a_split(_: re.Match[str], context: Context) -> str | None:
+    """Numbers of samples that came as floats: `random_split(data, [0.8 * n, 0.2 * n])`."""
+    if context.call.name != "random_split":
+        return None
+    lengths = context.argument("lengths")
+    if not isinstance(lengths, (list, tuple)) or not lengths:
+        return None
+    total = sum(lengths)
+    parts = ", ".join(f"{x / total:.3g}" for x in lengths) if total else ""
+    return (f"lengths are numbers of samples, as ints that add up to len(dataset), or fractions that add up to 1: "
+            f"[{parts}], and {list(lengths)} came")
+
+
+say(
+    r"Input arguments must all be instances of Number",
+    "numbers and tensors are parameters of a distribution: torch.tensor(...) makes one of a list or an array",
+)
+say(
+    r"The value argument to log_prob must be a Tensor",
+    "make a tensor of the value: torch.tensor(value)",
+)
+say(
+    r"[Ee]xpected (?:a )?sparse (?:compressed )?(?:tensor|layout)|expected a sparse tensor|"
+    r"sparse csr layout, but got Strided",
+    "a dense tensor came: x.to_sparse() makes it sparse, x.to_sparse_csr() in compressed rows",
+)
+say(
+    r"elements in indices should be type int64|to have one of the following scalar types: Long, Int|"
+    r"to be integer dtype",
+    "indices are integers: cast them with .long()",
+)
+say(
+    r"Cannot convert (?:int|float|bool) to Tensor",
+    "a number cannot be changed in place: make a tensor of it first, torch.tensor(x), or take the function without _",
+)
+say(
+    r"(\w+)\(\): argument 'memory_format' .* must be",
+    "{1}() takes no tensor and no number: x.{1}() casts x, and x.to(y.dtype) takes another tensor's dtype",
+)
+say(
+    r"Expected all elements of parameter_and_buffer_dicts to be dictionaries",
+    "parameters go by their names: dict(model.named_parameters()) in place of a list of tensors",
+)
+say(
+    r"Got unsupported ScalarType BFloat16",
+    "NumPy has no bfloat16: call .float() before .numpy()",
+)
+say(
+    r"Attempted (?:step|unscale_|update) but _(?:scale|growth_tracker) is None",
+    "the loss was not scaled: scaler.scale(loss).backward() in place of loss.backward(), before scaler.step(optimizer)",
+)
 say(
     r"Attempting to unscale FP16|unscale .*FP16",
     "keep the parameters in float32, and let autocast choose half where it helps: no model.half() with a GradScaler",
@@ -91,6 +143,12 @@ def parameters_of_nan(_: re.Match[str], context: Context) -> str:
             "stops at the operation that made the first one" + (f"; {found} already" if found else ""))
 
 
+say(
+    r"(?:covariance|precision)_matrix \(Tensor of shape \((?:\d+, )*(\d+), (?!\1\))\d+\)\)"
+    r".*constraint PositiveDefinite",
+    "a covariance is a square matrix: of one deviation for each dimension torch.diag_embed(std ** 2) makes it, and "
+    "Independent(Normal(loc, std), 1) is the same distribution",
+)
 say(
     r"satisfy the constraint (?:PositiveDefinite|.*[Pp]ositive_definite)",
     "a covariance is symmetric with eigenvalues above 0: a @ a.mT + 1e-4 * torch.eye(n) is, or give scale_tril=",

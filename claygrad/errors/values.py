@@ -8,6 +8,7 @@ from typing import Any
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import described, shape_of, shape_text
+from claygrad.errors._python import Site, operands_hint
 from claygrad.errors._source import short, value_of
 from claygrad.errors._ways import Context, hint, say
 
@@ -25,6 +26,11 @@ _CASTS = {"Float": "float", "Double": "double", "Half": "half", "BFloat16": "bfl
 def two_dtypes(match: re.Match[str], context: Context) -> str | None:
     first, second = [group for group in match.groups() if group is not None][:2]
     module = context.module
+    buffers = [] if module is None else list(module.named_buffers(recurse=False))
+    if buffers and not list(module.parameters(recurse=False)) and second in _CASTS:
+        name, held = next(((name, x) for name, x in buffers if not x.is_floating_point()), buffers[0])
+        return (f"{name} of the {type(module).__name__} is {held.dtype}, and must have the dtype of the input: make it "
+                f"with {type(module).__name__}({name}={name}.{_CASTS[first]}())")
     if module is not None:
         dtypes = {str(p.dtype).rpartition(".")[2] for p in module.parameters(recurse=False)}
         want = dtypes.pop() if len(dtypes) == 1 else "float32"
@@ -225,6 +231,13 @@ say(r"can only concatenate str", 'make text of the tensor: f"loss {{loss.item():
 say(r"can only concatenate (list|tuple)", "a {1} and a tensor do not join: torch.tensor(list) + x adds numbers, list "
     "+ [x] puts it into the list; "
     "max, min, sort and topk along a dimension return values and indices: take .values")
+@hint(r"unsupported operand type\(s\) for .+: '(?:NoneType|method|function|list|tuple|builtin_function_or_method)' and|"
+      r"unsupported operand type\(s\) for .+ and '(?:NoneType|method|function|list|tuple|builtin_function_or_method)'")
+def no_operand(match: re.Match[str], context: Context) -> str:
+    """Why one side is no tensor, as it is told of numbers and None."""
+    return operands_hint(context.head, Site(context.frame, context.line.lasti))
+
+
 say(r"unsupported operand type\(s\) for (.+): 'NoneType' and '(\w+)'|unsupported operand type\(s\) for (.+): '(\w+)' "
     r"and 'NoneType'",
     "one side is None: look at the line that should have given it a value; a function without return gives None, and "

@@ -117,7 +117,7 @@ w = torch.ones(3)
 w2 = w * lr  # <-
 """)
 
-mistake("add none", "one side is None: look at the line that should have given it a value; a", """
+mistake("add none", "h is None, since", """
 h = None
 x = torch.ones(2) + h  # <-
 """)

@@ -26,6 +26,7 @@ from tests.errors import (
     mistakes_fresh_8,
     mistakes_fresh_9,
     mistakes_fresh_10,
+    mistakes_fresh_11,
     mistakes_later,
     mistakes_layers,
     mistakes_models,
@@ -41,7 +42,7 @@ MISTAKES = {**mistakes_autograd.MISTAKES, **mistakes_values.MISTAKES, **mistakes
             **mistakes_fresh_1.MISTAKES, **mistakes_fresh_2.MISTAKES, **mistakes_fresh_3.MISTAKES,
             **mistakes_fresh_4.MISTAKES, **mistakes_fresh_5.MISTAKES,
             **mistakes_fresh_6.MISTAKES, **mistakes_fresh_7.MISTAKES,
-            **mistakes_fresh_8.MISTAKES, **mistakes_fresh_9.MISTAKES, **mistakes_fresh_10.MISTAKES,
+            **mistakes_fresh_8.MISTAKES, **mistakes_fresh_9.MISTAKES, **mistakes_fresh_10.MISTAKES, **mistakes_fresh_11.MISTAKES,
             **mistakes_named_1.MISTAKES, **mistakes_named_2.MISTAKES}
 MARK = "  # <-"
 PARTS = ("optim", "optim.lr_scheduler", "utils.data", "utils.checkpoint", "distributions", "nn.utils.rnn", "nn.utils.prune",

@@ -1,0 +1,240 @@
+"""Mistakes that programs of vision, language, graphs and reinforcement learning make: those of three sets, written
+before anybody looked at what claygrad says of them, where it said too little at first.
+
+`# <-` marks the lines that the message or the traceback must name; the text after the name is a part of the way out.
+"""
+
+import re
+
+MISTAKES = {}
+
+
+def mistake(name: str, says: str, program: str) -> None:
+    MISTAKES[name] = (re.escape(says), program.lstrip("\n"))
+
+
+mistake("bert style pooler", "it runs with mask.squeeze(1), (4, 10)", """
+class Classifier(nn.Module):
+    def __init__(self, vocab=50, dim=16, classes=3):
+        super().__init__()
+        self.emb = nn.Embedding(vocab, dim)
+        layer = nn.TransformerEncoderLayer(dim, 4, 32, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2)
+        self.fc = nn.Linear(dim, classes)
+    def forward(self, ids, mask):
+        x = self.encoder(self.emb(ids), src_key_padding_mask=mask)  # <-
+        return self.fc(x[:, 0])
+model = Classifier()
+ids = torch.randint(0, 50, (4, 10))
+mask = (ids != 0).float().unsqueeze(1)
+model(ids, mask)
+""")
+
+mistake("policy action tensor into env", "self.moves[a.item()]", """
+class Env:
+    def __init__(self):
+        self.moves = {0: -1, 1: 1}
+        self.x = 0
+    def step(self, a):
+        self.x += self.moves[a]  # <-
+        return self.x
+policy = nn.Linear(1, 2)
+env = Env()
+dist = torch.distributions.Categorical(logits=policy(torch.zeros(1)))
+env.step(dist.sample())
+""")
+
+mistake("log prob of tanh normal with wrong shape", "torch.diag_embed(std ** 2) makes it", """
+mu, std = torch.zeros(2, 3), torch.tensor([[1., 2., 3.], [4., 5., 6.]])
+dist = torch.distributions.MultivariateNormal(mu[0], std)  # <-
+""")
+
+mistake("replay of dicts", "item 'info' of sample 0 of the batch is NoneType", """
+Dataset, DataLoader = torch.utils.data.Dataset, torch.utils.data.DataLoader
+class Replay(Dataset):
+    def __init__(self):
+        self.data = [dict(s=torch.randn(4), a=i % 2, info=None) for i in range(10)]
+    def __len__(self): return len(self.data)
+    def __getitem__(self, i): return self.data[i]  # <-
+for batch in DataLoader(Replay(), batch_size=4):  # <-
+    print(batch["s"].shape)
+""")
+
+mistake("gan labels of fixed batch size", "it runs with real_label[:8], (8, 1)", """
+D = nn.Sequential(nn.Linear(6, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1), nn.Sigmoid())
+criterion = nn.BCELoss()
+real_label = torch.ones(16, 1)
+data = torch.randn(40, 6)
+for i in range(0, 40, 16):
+    real = data[i:i + 16]
+    err = criterion(D(real), real_label)  # <-
+""")
+
+mistake("grad scaler step without scale", "scaler.scale(loss).backward() in place of loss.backward()", """
+model = nn.Linear(2, 2)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+loss = model(torch.randn(4, 2)).mean()
+loss.backward()
+scaler.step(opt)  # <-
+scaler.update()
+""")
+
+mistake("dice loss on logits vs mask", "it runs with F.interpolate(target.unsqueeze(1), size=(32, 32))", """
+def dice_loss(pred, target, eps=1e-6):
+    pred = pred.sigmoid()
+    inter = (pred * target).sum(dim=(2, 3))  # <-
+    return 1 - (2 * inter + eps) / (pred.sum((2, 3)) + target.sum((2, 3)) + eps)
+pred = torch.randn(2, 1, 32, 32, requires_grad=True)
+mask = torch.randint(0, 2, (2, 64, 64)).float()
+dice_loss(pred, mask).mean().backward()
+""")
+
+mistake("nms style boolean indexing of wrong dim", "it runs with keep.squeeze(-1), (10,)", """
+boxes, scores = torch.rand(10, 4), torch.rand(10, 1)
+keep = scores > 0.5
+boxes = boxes[keep]  # <-
+""")
+
+mistake("gcn with edge list not transposed", "src, dst = edge_index.unbind(-1) takes its columns", """
+class GCN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(5, 3)
+    def forward(self, x, edge_index):
+        src, dst = edge_index  # <-
+        h = self.lin(x)
+        return torch.zeros_like(h).index_add_(0, dst, h[src])
+edges = torch.tensor([[0, 1], [1, 2], [2, 3], [3, 0]])
+GCN()(torch.randn(4, 5), edges)
+""")
+
+mistake("embedding given to lstm not batch first hidden", "it runs where the layer is made with batch_first=True", """
+emb, lstm = nn.Embedding(20, 8), nn.LSTM(8, 16)
+x = torch.randint(0, 20, (4, 12))
+h = (torch.zeros(1, 4, 16), torch.zeros(1, 4, 16))
+out, h = lstm(emb(x), h)  # <-
+""")
+
+mistake("teacher forcing input squeeze", "it runs where the layer is made with batch_first=True", """
+emb, gru, out = nn.Embedding(10, 8), nn.GRU(8, 16), nn.Linear(16, 10)
+token, h = torch.zeros(1, 2, dtype=torch.long), torch.zeros(1, 2, 16)
+for t in range(3):
+    o, h = gru(emb(token), h)  # <-
+    token = out(o)[0].topk(1)[1]
+""")
+
+mistake("detection targets list to device", "[x.to(...) for x in images]", """
+def collate(batch):
+    return tuple(zip(*batch))
+data = [(torch.rand(3, 8, 8), {"boxes": torch.rand(2, 4)}) for _ in range(4)]
+loader = torch.utils.data.DataLoader(data, batch_size=2, collate_fn=collate)
+for images, targets in loader:
+    images = images.to("cpu")  # <-
+""")
+
+mistake("huggingface style output to loss", "outputs is a Out: take the tensor in it, outputs.logits", """
+from collections import namedtuple
+Out = namedtuple("Out", "loss logits")
+class Bert(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+    def forward(self, x): return Out(None, self.fc(x))
+model = Bert()
+outputs = model(torch.randn(3, 4))
+loss = F.cross_entropy(outputs, torch.tensor([0, 1, 0]))  # <-
+""")
+
+mistake("single image without batch into batchnorm", "it runs with img.unsqueeze(0), (1, 3, 16, 16)", """
+model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
+img = torch.rand(3, 16, 16)
+model.eval()
+model(img)  # <-
+""")
+
+mistake("class weights on long", "make it with CrossEntropyLoss(weight=weight.float())", """
+w = torch.tensor([1, 3, 5])
+crit = nn.CrossEntropyLoss(weight=w)
+loss = crit(torch.randn(4, 3), torch.tensor([0, 1, 2, 0]))  # <-
+""")
+
+mistake("masks of 255 in segmentation", "ignore_index=255 leaves it out", """
+logits = torch.randn(2, 2, 8, 8, requires_grad=True)
+mask = torch.zeros(2, 8, 8, dtype=torch.long)
+mask[:, 2:4] = 255
+loss = F.cross_entropy(logits, mask)  # <-
+""")
+
+mistake("mask with channel dim of image loader", "it runs with mask.squeeze(-1), (2, 8, 8)", """
+logits = torch.randn(2, 5, 8, 8, requires_grad=True)
+mask = torch.randint(0, 5, (2, 8, 8, 1))
+loss = nn.CrossEntropyLoss()(logits, mask)  # <-
+""")
+
+mistake("random split of floats", "fractions that add up to 1: [0.8, 0.2]", """
+data = torch.utils.data.TensorDataset(torch.randn(103, 2))
+train, val = torch.utils.data.random_split(data, [0.8 * len(data), 0.2 * len(data)])  # <-
+""")
+
+mistake("getitem of pandas like index", "take self.rows[self.keys[i]]", """
+class Frame(torch.utils.data.Dataset):
+    def __init__(self):
+        self.rows = {10: 1.0, 11: 2.0, 12: 3.0}
+    def __len__(self): return len(self.rows)
+    def __getitem__(self, i): return self.rows[i]  # <-
+for x in torch.utils.data.DataLoader(Frame(), batch_size=3):
+    pass
+""")
+
+mistake("frozen all then head replaced later", "call requires_grad_() on the parameters", """
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+for p in model.parameters():
+    p.requires_grad = False  # <-
+loss = F.cross_entropy(model(torch.randn(3, 4)), torch.tensor([0, 1, 1]))
+loss.backward()  # <-
+""")
+
+mistake("feature extractor attribute of hook", "RemovableHandle has remove()", """
+feats = []
+net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten())
+handle = net[0].register_forward_hook(lambda m, i, o: feats.append(o))
+net(torch.randn(1, 1, 8, 8))
+handle.detach()  # <-
+""")
+
+mistake("gradcam without retain", "call acts.retain_grad() before backward()", """
+net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+acts = net[0](torch.randn(1, 3))
+out = net[2](net[1](acts))
+out[0, 1].backward()
+cam = acts.grad * acts  # <-
+""")
+
+mistake("functional call missing buffers tuple", "dict(model.named_parameters())", """
+net = nn.Linear(3, 2)
+params = list(net.parameters())
+out = torch.func.functional_call(net, params, torch.randn(2, 3))  # <-
+""")
+
+mistake("load model object as state", "model.load_state_dict(model) fills it", """
+import io
+buf = io.BytesIO()
+net = nn.Linear(2, 2)
+torch.save(net.state_dict(), buf); buf.seek(0)
+model = torch.load(buf)
+model.eval()  # <-
+""")
+
+mistake("assign state dict result", "on a line of its own, model.load_state_dict(state)", """
+net = nn.Linear(2, 2)
+state = net.state_dict()
+net = net.load_state_dict(state)
+out = net(torch.randn(1, 2))  # <-
+""")
+
+mistake("bf16 output to numpy", "call .float() before .numpy()", """
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    y = nn.Linear(3, 2)(torch.randn(4, 3))
+a = y.detach().numpy()  # <-
+""")
