@@ -67,8 +67,8 @@ PyObject* clay_where(int* lasti) {
 }
 #endif
 
-/* The variables of a frame by name, without the snapshot that `frame.f_locals` leaves in it: that would keep them alive for as
-   long as the frame. NULL with no error where the interpreter has another way. */
+/* The variables of a function's frame by name, without the snapshot that `frame.f_locals` leaves in it: that would keep them alive
+   for as long as the frame. None where `frame.f_locals` leaves none, from Python 3.13 on. */
 #ifdef CLAY_FAST_FRAMES
 PyObject* clay_variables(PyObject* frame) {
     if (!PyFrame_Check(frame)) return PyErr_Format(PyExc_TypeError, "variables_of() takes a frame");
@@ -81,6 +81,31 @@ PyObject* clay_variables(PyObject* frame) {
         if (value != NULL && (kind & 0xc0) && PyCell_Check(value)) value = PyCell_GET(value);     /* of a closure: free or shared */
         if (value != NULL && PyDict_SetItem(out, PyTuple_GET_ITEM(code->co_localsplusnames, i), value) < 0) Py_CLEAR(out);
     }
+    return out;
+}
+#elif PY_VERSION_HEX < 0x030D0000
+static int add_variables(PyObject* out, PyFrameObject* frame, PyObject* names) {       /* steals the tuple of names */
+    if (names == NULL) return -1;
+    int bad = 0;
+    for (Py_ssize_t i = 0; !bad && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject* value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(names, i));
+        if (value != NULL) bad = PyDict_SetItem(out, PyTuple_GET_ITEM(names, i), value) < 0;
+        else if (PyErr_ExceptionMatches(PyExc_NameError)) PyErr_Clear();                /* it has no value yet, or none any more */
+        else bad = 1;
+        Py_XDECREF(value);
+    }
+    Py_DECREF(names);
+    return bad ? -1 : 0;
+}
+
+PyObject* clay_variables(PyObject* frame) {
+    if (!PyFrame_Check(frame)) return PyErr_Format(PyExc_TypeError, "variables_of() takes a frame");
+    PyCodeObject* code = PyFrame_GetCode((PyFrameObject*)frame);
+    PyObject* out = PyDict_New();
+    if (out != NULL && (add_variables(out, (PyFrameObject*)frame, PyCode_GetVarnames(code)) < 0 ||
+                        add_variables(out, (PyFrameObject*)frame, PyCode_GetCellvars(code)) < 0 ||
+                        add_variables(out, (PyFrameObject*)frame, PyCode_GetFreevars(code)) < 0)) Py_CLEAR(out);
+    Py_DECREF(code);
     return out;
 }
 #else
