@@ -348,3 +348,30 @@ def test_saved_conjugates_survive_writes(lib):
     else:
         out.backward()
         assert x.grad.tolist() == [2 + 4j, 6 - 8j]
+
+
+# --- memory that overlaps the written part ------------------------------------------------------------------------------------
+WRITES = {
+    "mul_": lambda t, x: t.mul_(x),
+    "sub_": lambda t, x: t.sub_(x, alpha=2),
+    "addcmul_": lambda t, x: t.addcmul_(x, x),
+    "copy_": lambda t, x: t.copy_(x),
+    "lerp_": lambda t, x: t.lerp_(x, 0.5),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("part", ["conj", "imag"])
+def test_a_lazy_operand_may_overlap_what_is_written(lib, part, write):
+    """It is computed into memory of its own first; without a bit, memory that partly overlaps is refused."""
+    c = numbers(lib, 4)
+    lazy, target = (c.conj()[:3], c[1:]) if part == "conj" else (c.conj().imag[:3], c.imag[1:])
+    expected = WRITES[write](target.clone(), lazy.clone())
+    WRITES[write](target, lazy)
+    assert target.tolist() == expected.tolist()
+
+
+def test_a_lazy_operand_may_overlap_out(lib):
+    c = numbers(lib, 4)
+    expected = (c.conj()[1:] * 3).tolist()
+    assert lib.mul(c.conj()[1:], 3, out=c[:3]).tolist() == expected

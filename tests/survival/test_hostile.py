@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import operator
+from random import Random
 
 import pytest
 
 import claygrad as torch
 from tests.survival.hostile import things
+from tests.survival.hostile.histories import STEPS, filled
 from tests.survival.hostile.mutate import program
 from tests.survival.hostile.programs import PROGRAMS
 from tests.survival.hostile.run import campaign
 from tests.survival.hostile.shrink import shrink
-from tests.survival.hostile.things import POOL, Index, Int, Lie, fresh, t
+from tests.survival.hostile.things import POOL, Index, Int, Lie, fresh, leaf, t
 from tests.survival.hostile.tool_programs import PROGRAMS as TOOL_PROGRAMS
 from tests.survival.hostile.worker import _settle, run
 
@@ -59,6 +62,26 @@ def test_the_programs_to_start_from_name_what_exists(part: int):
         finally:
             _settle()
     assert missed == []
+
+
+def test_the_steps_of_histories_name_what_exists():
+    missed, done = [], 0
+    for number, step in enumerate(STEPS):
+        names = {name: getattr(things, name) for name in things.__all__} | {"copy": copy}
+        names |= {"a": t(2, 3), "b": leaf(2, 3), "c": t(2, 3) * 1, "d": t(6)}
+        if "race(" in step:
+            continue
+        try:
+            exec(filled(step, Random(number)), names)
+            done += 1
+        except (NameError, SyntaxError, ImportError) as error:
+            missed.append(f"{step}: {error}")
+        except Exception as error:
+            del error
+        finally:
+            _settle()
+    assert not missed, "\n".join(missed)
+    assert done > len(STEPS) / 2
 
 
 def test_a_process_that_dies_is_noticed_and_its_program_made_short():

@@ -85,6 +85,8 @@ cdef bint overlaps(Tensor x, Tensor t, bint fully_too):
         return fully_too
     if v.storage is not target.storage or v.numel == 0 or target.numel == 0 or not dense(v) or not dense(target):
         return False
+    if v.bits & (CONJ | NEG):                        # computed into memory of its own before anything is written
+        return False
     cdef int64_t begin = v.offset * item, end = begin + v.numel * item
     cdef int64_t first = target.offset * target.dtype.itemsize, last = first + target.numel * target.dtype.itemsize
     if begin == first and end == last and v.stride_tuple() == target.stride_tuple():

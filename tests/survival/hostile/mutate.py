@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from random import Random
 
+from .histories import history
 from .templates import properties, surface, templates
 from .things import DTYPES, EFFECTS
 
@@ -254,11 +255,15 @@ def program(seed: int, number: int) -> str:
     """The program of a number; the same for the same seed."""
     rng = Random(f"{seed}:{number}")
     draw = Draw(rng)
-    if rng.random() < 0.2:
+    kind = rng.random()
+    if kind < 0.2:
         return _blind(draw)
-    group = rng.choices(templates(), weights=[52, 10, 5, 18, 15])[0]
-    tree = ast.parse(rng.choice(group))
-    for _ in range(rng.choice([1, 1, 1, 2, 2, 3])):
+    if kind < 0.3:
+        tree, changes = ast.parse(history(rng)), rng.choice([0, 0, 0, 1, 2])
+    else:
+        group = rng.choices(templates(), weights=[52, 10, 5, 18, 15])[0]
+        tree, changes = ast.parse(rng.choice(group)), rng.choice([1, 1, 1, 2, 2, 3])
+    for _ in range(changes):
         _change(tree, draw)
     _of_bounded_work(tree)
     return ast.unparse(ast.fix_missing_locations(tree))
