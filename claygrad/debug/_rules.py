@@ -112,6 +112,22 @@ def _of_call(facts: Facts, call: Call) -> Iterator[Found]:
             call.where,
             "leave the sigmoid out of training",
         )
+    if call.name == "kl_div" and tag in ("softmax", "target"):
+        what = "its input" if tag == "softmax" else "its target"
+        yield (
+            "probabilities in kl_div" if tag == "softmax" else "log-probabilities in kl_div",
+            (f"kl_div takes log-probabilities, and a target of probabilities, but {what} is the "
+             f"{'softmax' if tag == 'softmax' else 'log_softmax'} of {more[1]}"),
+            call.where,
+            "use log_softmax for the input" if tag == "softmax" else "use softmax for the target, or log_target=True",
+        )
+    if call.name == "nll_loss" and tag == "other dimension":
+        yield (
+            "log_softmax over another dimension",
+            f"classes are in dimension {1 if len(shape) > 1 else 0}, and log_softmax went over {more[0]} at {more[1]}",
+            call.where,
+            f"use log_softmax(..., dim={1 if len(shape) > 1 else 0}), or give the logits to cross_entropy",
+        )
     if call.name == "nll_loss" and tag == "softmax":
         yield (
             "probabilities in nll_loss",

@@ -231,7 +231,7 @@ class Watch(TorchFunctionMode):
             tag, made = self.tag_of(first)
             if name != "sigmoid" and tag == ONE_UNIT and dim in (-1, out.ndim - 1) and out.ndim > 1:
                 self.calls.append(Call(ONE_UNIT, (name, made), here()))
-            self.tag(out, name, (dim % out.ndim if isinstance(dim, int) and out.ndim else dim, here()))
+            self.tag(out, name, (dim % out.ndim if isinstance(dim, int) and out.ndim else dim, here(), id(out)))
         elif name in ("relu", "relu_") and isinstance(out, Tensor):
             self._dead(out)
         elif name in CUTTING and first.requires_grad and is_grad_enabled():
@@ -239,7 +239,8 @@ class Watch(TorchFunctionMode):
         elif name in LOSSES:
             target = kwargs.get("target", args[1] if len(args) > 1 else None)
             if isinstance(target, Tensor):
-                self._loss(name, kwargs.get("input", first), target)
+                log_target = bool(kwargs.get("log_target", args[5] if len(args) > 5 else False))
+                self._loss(name, kwargs.get("input", first), target, log_target)
         elif (
             name in ("sub", "rsub", "__sub__", "__rsub__", "subtract") and len(args) > 1 and isinstance(args[1], Tensor)
         ):
@@ -249,10 +250,15 @@ class Watch(TorchFunctionMode):
             if pred is not None and isinstance(rest, Tensor) and not rest.requires_grad:
                 self.calls.append(Call("sub", (tuple(pred.shape), tuple(rest.shape)), here()))
 
-    def _loss(self, name: str, input: Any, target: Tensor) -> None:
+    def _loss(self, name: str, input: Any, target: Tensor, log_target: bool) -> None:
         tag, more = self.tag_of(input)
         positive = False
-        if name == "nll_loss" and tag not in ("softmax", "log_softmax") and input.numel():
+        if name == "kl_div" and tag != "softmax" and not log_target and self.tag_of(target)[0] == "log_softmax":
+            tag, more = "target", self.tag_of(target)[1]
+        if name == "nll_loss" and tag == "log_softmax" and more[2] == id(input) and more[0] not in (
+                None, 1 if input.ndim > 1 else 0):
+            tag = "other dimension"
+        if name == "nll_loss" and tag not in ("softmax", "log_softmax", "other dimension") and input.numel():
             with no_grad():
                 positive = bool((input.detach() > 1e-4).any())
         self.calls.append(Call(name, (tuple(input.shape), tuple(target.shape), tag, more, positive), here()))
@@ -278,5 +284,6 @@ LOSSES = {
     "huber_loss",
     "cross_entropy",
     "nll_loss",
+    "kl_div",
     "binary_cross_entropy_with_logits",
 }

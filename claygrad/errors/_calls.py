@@ -37,6 +37,12 @@ class Call:
         return "" if name.startswith("_") and not name.endswith("__") else name
 
     @property
+    def all_params(self) -> tuple[str, ...]:
+        """With those of a function that go by keyword only."""
+        code = getattr(self.called, "__code__", None)
+        return self.params if code is None else code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+
+    @property
     def params(self) -> tuple[str, ...]:
         if self.kind == "operation" and isinstance(self.called, Op):
             return tuple(self.called.params)

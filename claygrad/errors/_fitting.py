@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from claygrad.errors._ways import Context
 
 _MAX_ELEMENTS = 2**17                            # of all arguments, which are copied
-_MAX_SECONDS = 0.3
+_MAX_SECONDS = 0.5                               # of the processor, in all
 _MAX_FITS = 2
 _PLAIN = (int, float, complex, str, bool, type(None), device, dtype, slice, type(Ellipsis))
 _HOMES = ("ops.", "nn.functional", "nn.utils.rnn", "nn.init", "distributions.", "linalg", "fft", "special", "sparse.")
@@ -75,6 +75,7 @@ class _Change(NamedTuple):
 
 
 _Kind = Callable[[Any, list[Any]], Iterator[_Change]]
+_OF_OTHERS = re.compile(r"divisib|[Pp]adding (?:length|size)|out of (?:range|bounds)|too small|greater than")
 _OF_DTYPES = re.compile(r"(?i)type|implemented for|long|float|double|half|bool|byte|integ|complex|indices must")
 _ATOM = re.compile(r"[\w.]+(?:\([^()]*\)|\[[^\[\]]*\])*(?:\.\w+(?:\([^()]*\)|\[[^\[\]]*\])*)*")
 
@@ -82,6 +83,8 @@ _ATOM = re.compile(r"[\w.]+(?:\([^()]*\)|\[[^\[\]]*\])*(?:\.\w+(?:\([^()]*\)|\[[
 def fitting(context: Context, call: Call, names: list[Any]) -> str:
     """`keep.squeeze(1), (10,), fits here`: the first changes with which the call runs, or nothing."""
     if get_levels() or get_batches():            # inside vmap and forward mode, arguments are not what they seem
+        return ""
+    if _OF_OTHERS.search(context.head):
         return ""
     try:
         with _torch.no_grad(), _torch.random.fork_rng(devices=[]):
@@ -91,7 +94,7 @@ def fitting(context: Context, call: Call, names: list[Any]) -> str:
 
 
 def _first_fits(context: Context, again: _Again) -> str:
-    end = time.monotonic() + _MAX_SECONDS
+    end = time.thread_time() + _MAX_SECONDS
     if _text_of(again, again.args, again.words) != context.head:
         return ""
     if again.layer is not None and getattr(again.layer, "batch_first", None) is False:
@@ -255,7 +258,7 @@ def _changes(again: _Again, kinds: list[_Kind], end: float) -> Iterator[tuple[_K
     for make in kinds:
         for at, name, value in reversed(places):
             for change in make(value, tensors):
-                if time.monotonic() > end:
+                if time.thread_time() > end:
                     return
                 yield make, at, name if _ATOM.fullmatch(name) else f"({name})", change
 
@@ -288,7 +291,8 @@ def _cast(x: Any, others: list[Any]) -> Iterator[_Change]:
     kind = facts(x)[1]
     for want, code in (("float32", "float"), ("int64", "long"), ("bool", "bool"), ("float64", "double")):
         of_others = want in [str(facts(other)[1]).rpartition(".")[2] for other in others]
-        if str(kind).rpartition(".")[2] != want and (want != "float64" or of_others):
+        fraction = want == "int64" and x.is_floating_point() and x.numel() and bool((x.frac() != 0).any())
+        if str(kind).rpartition(".")[2] != want and (want != "float64" or of_others) and not fraction:
             yield _Change(f"{{}}.{code}()", getattr(x, code)())
 
 

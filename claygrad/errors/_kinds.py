@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import types
@@ -11,7 +12,10 @@ import numpy
 
 from claygrad.core import Op, Tensor, device, dtype
 from claygrad.core.dispatch.wrong_arguments import type_name
+from claygrad.core.graph.provenance import place_text
 from claygrad.errors._calls import signature_of
+from claygrad.errors._frames import is_ours
+from claygrad.errors._source import MISSING, returns_of, value_of
 
 if TYPE_CHECKING:
     from claygrad.errors._ways import Context
@@ -66,7 +70,7 @@ def converted(name: str, value: Any, want: str) -> str:
             return f"{name}.item() is a number, where the tensor has one element"
         if isinstance(value, float) and want == "int":
             return f"int({name}), or // instead of /, makes an int"
-        return f"give it a number, not a {type_name(value)}"
+        return f"{name} is a {type_name(value)}: give it a number"
     if want == "str":
         return f"give it one of the words that it knows, in quotes, not a {type_name(value)}"
     if want == "Tensor":
@@ -93,6 +97,8 @@ def _tensor_of(name: str, value: Any) -> str:
             f"{name} is a class: give it a tensor that has values")
     if hasattr(value, "_modules"):
         return f"{name} is a module, not its result: call it with the data, {name}(x)"
+    if isinstance(value, types.GeneratorType) and name in ("input", "tensors"):
+        return "a generator came: torch.stack(list(...)) makes one tensor of what it gives, and Python's sum adds it up"
     if isinstance(value, types.GeneratorType):
         return f"{name} is a generator: torch.stack(list({name})) makes one tensor of what it gives"
     if isinstance(value, (dtype, device)):
@@ -101,6 +107,9 @@ def _tensor_of(name: str, value: Any) -> str:
         return f"{name} is a distribution: {name}.sample() and {name}.mean are tensors"
     if isinstance(value, dict):
         return f"{name} is a dict: take what is meant, {name}[key]"
+    if kind == "PackedSequence":
+        return (f"{name} is a PackedSequence: nn.utils.rnn.pad_packed_sequence({name}, batch_first=True)[0] makes one "
+                f"padded tensor of it, and {name}.data has the steps of all sequences")
     fields = getattr(value, "_fields", None) or getattr(value, "__dict__", {})
     held = next((key for key in fields if isinstance(getattr(value, key, None), Tensor)), None)
     if held is not None:
@@ -129,8 +138,11 @@ def mistyped(context: Context) -> str:
     return ""
 
 
-_USED = re.compile(r"'(?:[\w.]+\.)?(\w+)' object (?:has no attribute|is not (?:iterable|subscriptable|callable)|"
-                   r"cannot be)|object of type '(?:[\w.]+\.)?(\w+)' has no len|type object '(\w+)' has no attribute")
+_USED = re.compile(
+    r"'(?:[\w.]+\.)?(\w+)' object (?:has no attribute|is not (?:iterable|subscriptable|callable)|cannot be)|"
+    r"not supported between instances of '(\w+)' and '(?:int|float)'|object of type '(?:[\w.]+\.)?(\w+)' has no len|"
+    r"type object '(\w+)' has no attribute"
+)
 
 
 def misused(context: Context) -> str:
@@ -139,13 +151,57 @@ def misused(context: Context) -> str:
     call = context.call
     if found is None or call.kind not in ("operation", "function"):
         return ""
-    kind = found[1] or found[2] or found[3]
+    kind = next(group for group in found.groups() if group is not None)
     at = [i for i, value in enumerate(call.args) if not isinstance(value, Tensor)
           and kind in (type(value).__name__, getattr(value, "__name__", None)) and call.params[i:i + 1] != ("self",)]
     if len(at) != 1:
         return ""
     wanted = wanted_by(call.called).get(call.params[at[0]], "") if at[0] < len(call.params) else ""
-    want = next((word for word in _WORD.findall(wanted) if word in _FITS), "Tensor")
+    want = next((word for word in _WORD.findall(wanted) if word in _FITS), "int" if found[2] else "Tensor")
     written = context.names[at[0]] if at[0] < len(context.names) and context.layer is None else None
     name = written if isinstance(written, str) else call.params[at[0]] if at[0] < len(call.params) else "it"
     return converted(name, call.args[at[0]], want)
+
+
+def _given(context: Context) -> dict[str, Any]:
+    """The arguments of a call of a function, also those by keyword that the line shows."""
+    call, node = context.call, context.line.expression
+    given = {name: value for name, value in zip(call.params, call.args, strict=False) if name not in ("self", "xp")}
+    if isinstance(node, ast.Call) and call.kind == "function":
+        words = {one.arg: value_of(one.value, context.frame) for one in node.keywords if one.arg in call.all_params}
+        given |= {str(name): value for name, value in words.items() if value is not MISSING}
+    return given
+
+
+def unlike_default(context: Context) -> str:
+    """`betas=0.9`, where a pair is the default: text about a number that cannot be taken apart or compared."""
+    call = context.call
+    kinds = re.findall(r"'(?:[\w.]+\.)?(\w+)'", context.head)
+    if call.kind != "function" or not kinds:
+        return ""
+    defaults = {name: p.default for name, p in inspect.signature(call.called).parameters.items()
+                if p.default is not inspect.Parameter.empty and p.default is not None}
+    for name, value in _given(context).items():
+        usual = defaults.get(name)
+        if type(value).__name__ not in kinds or usual is None or isinstance(value, (type(usual), Tensor)):
+            continue
+        if isinstance(usual, tuple):
+            return f"{name} is a tuple of {len(usual)}, {usual} if it is left out, and {value!r:.40} came"
+        if isinstance(usual, (int, float)) and not isinstance(value, (*_NUMBERS, type)):
+            word = "int" if type(usual) is int else "float"
+            text = isinstance(value, str) and re.fullmatch(r"[-+.\d]+(e[-+]?\d+)?", value)
+            return f"{name} is a number, {usual!r} if it is left out, and {value!r:.40} came" + (
+                f": a number came as a string, {word}(value) makes one of it" if text else "")
+    return ""
+
+
+def returns_nothing(context: Context) -> str:
+    """Of an error about None: the function that the program gave, if it has no return."""
+    if "NoneType" not in context.head:
+        return ""
+    for value in context.call.args:
+        code = getattr(value, "__code__", None)
+        if isinstance(value, types.FunctionType) and code is not None and not is_ours(code) and not returns_of(code):
+            where = place_text(code.co_filename, code.co_firstlineno)
+            return f"{code.co_name}, at {where}, has no return, so it gives None: end it with return and a value"
+    return ""

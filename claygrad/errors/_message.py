@@ -135,7 +135,7 @@ class Message:
 
     def _add_what_fits(self, text: str) -> None:
         """Say with what change the call runs, where the way out has no code to write instead."""
-        told = _SIGNATURE.sub("", " ".join(self.way))
+        told = _SIGNATURE.sub("", " ".join(self.way)).replace("claygrad.", "")
         if text and (("batch_first" in text and "batch_first" not in told) or not _CODE.search(told)):
             self.way.append(text)
 

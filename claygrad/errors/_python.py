@@ -8,6 +8,7 @@ read from the line that failed and from the values that its names have; nothing 
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import os
 import re
@@ -82,9 +83,18 @@ def site_of(error: BaseException) -> Site | None:
     trace: TracebackType | None = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
+    if trace is not None and _is_contextlib(trace):       # makes a context manager
+        user = error.__traceback__
+        while user is not None and user.tb_next is not None and not _is_contextlib(user.tb_next):
+            user = user.tb_next
+        return None if user is None or _is_contextlib(user) else Site(user.tb_frame, user.tb_lasti)
     if trace is None or is_ours(trace.tb_frame.f_code) or is_library(trace.tb_frame.f_code):
         return None
     return Site(trace.tb_frame, trace.tb_lasti)
+
+
+def _is_contextlib(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename == contextlib.__file__
 
 
 def python_hint(error: BaseException) -> tuple[str, Line] | None:

@@ -10,7 +10,7 @@ from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import Call, signature_of
 from claygrad.errors._frames import is_library, is_ours
-from claygrad.errors._kinds import mistyped, misused
+from claygrad.errors._kinds import mistyped, misused, returns_nothing, unlike_default
 from claygrad.errors._source import (
     MISSING,
     Line,
@@ -223,7 +223,7 @@ def way_out(context: Context) -> list[str]:
             if context.own:
                 break                            # whoever raised it has told more than a text tells
             asked = True
-            text = (mistyped(context) or misused(context)) if issubclass(context.kind, _OF_KINDS) else ""
+            text = _of_kinds(context) if issubclass(context.kind, _OF_KINDS) else ""
             if text:
                 return [text]
         match = pattern.search(context.head)
@@ -233,6 +233,10 @@ def way_out(context: Context) -> list[str]:
         if text:
             return text.split("\n")
     return [] if context.own else _how_it_is_called(context)
+
+
+def _of_kinds(context: Context) -> str:
+    return returns_nothing(context) or unlike_default(context) or mistyped(context) or misused(context)
 
 
 def _called_by_numpy(context: Context) -> str:

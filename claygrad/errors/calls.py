@@ -5,6 +5,8 @@ import ast
 import re
 from typing import Any
 
+import numpy
+
 from claygrad.core import Tensor
 from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.graph.provenance import place_text
@@ -129,10 +131,35 @@ def other_for_tensor(match: re.Match[str], context: Context) -> str | None:
     if given is MISSING:
         return None
     at = next((i for i, x in enumerate(context.call.args) if x is given), len(context.names))
-    written = context.names[at] if at < len(context.names) and context.layer is None else None
+    written = context.names[at] if at < len(context.names) else None
+    if context.layer is not None and any(x is given for x in context.layer.args):
+        node = context.line.expression
+        part = next((one for one in getattr(node, "args", ()) if value_of(one, context.frame) is given), None)
+        written = short(part) if part is not None else None
     return converted(written if isinstance(written, str) else match[1], given, "Tensor")
 
 
+@hint(r"only integer scalar arrays can be converted to a scalar index|only (?:length-1|0-dimensional) arrays can be")
+def array_for_a_number(_: re.Match[str], context: Context) -> str | None:
+    at = next((i for i, x in enumerate(context.call.args) if isinstance(x, numpy.ndarray)), None)
+    if at is None:
+        return None
+    param = context.call.params[at] if at < len(context.call.params) else "the size"
+    written = context.names[at] if at < len(context.names) else None
+    name = written if isinstance(written, str) else "a"
+    return (f"{param} came as a NumPy array of shape {context.call.args[at].shape}: it is an int or a tuple of ints, "
+            f"int({name}) or tuple({name}.tolist()); torch.from_numpy({name}) where a tensor is wanted")
+
+
+say(r"can't allocate memory|not enough memory", "the sizes ask for more memory than there is: look whether two "
+    "arguments changed places, or take smaller sizes or a smaller batch")
+say(r"Negative strides are not supported", "strides are 0 or more: x.flip(0) turns a dimension round")
+say(r"expected BoolTensor for mask", "give it a mask: mask.bool(), or a comparison such as x > 0")
+say(r"requires specifying either an? (.+?), or an? (.+)", "pass one of the two by its name: {1}, or {2}")
+say(r"'Tensor' object has no attribute '(?:named_)?(?:parameters|buffers|modules|state_dict|children|training)'",
+    "a model is wanted there, an nn.Module, and a tensor came")
+say(r"object\.__init__\(\) takes exactly one argument", "it takes no arguments: leave them out")
+say(r"inhomogeneous total_count", "total_count is one int for the whole batch")
 say(r"argument '(\w+)'.* must be tuple of Tensors", "give it a list of tensors: torch.cat([a, b])")
 
 
@@ -195,6 +222,9 @@ def arguments(match: re.Match[str], context: Context) -> str | None:
         names = re.findall(r"['\"](\w+)['\"]", missing[1])
         return f"give it {' and '.join(f'{name}=...' for name in names)}: it is {shown}"
     forms = _forms(match.string, context.call.name)
+    expected = re.search(r"arguments: expected \((.*)\)$", match.string.partition("\n")[0])
+    if expected and not shown:
+        return f"it is {context.call.name}({expected[1]})"
     if forms and (not shown or "*args" in shown or "invalid combination" in match.string):
         return f"it is {' or '.join(forms)}"
     return f"it is {shown}" if shown else None

@@ -189,6 +189,11 @@ def one_of_two(match: re.Match[str], context: Context) -> str | None:
     )
 
 
+@hint(r"got an unexpected keyword argument")
+def keywords(_: re.Match[str], context: Context) -> str | None:
+    return _see(context).removeprefix("; ") or None
+
+
 @hint(
     r"is not a valid|[Ii]nvalid "
     r"(?:value|mode|norm|option|reduction|choice|type)|[Uu]n(?:known|recogni[sz]ed|expected) |must be in \[|not in "

@@ -131,6 +131,18 @@ def integers_for_floats(_: re.Match[str], context: Context) -> str | None:
     return "the target must be floating numbers, as the input: cast it with .float()"
 
 
+@hint(r"kl_div: Integral inputs not supported")
+def classes_for_probabilities(_: re.Match[str], context: Context) -> str | None:
+    scores, target = _pair(context)
+    if target is None or target.is_floating_point():
+        return None
+    name = context.name(1, "target")
+    if len(shape_of(target)) == len(shape_of(scores)) - 1:
+        return (f"kl_div compares probabilities, and {name} has indices of classes: F.one_hot({name}, "
+                f"{shape_of(scores)[-1]}).float(), or F.nll_loss({context.name(0, 'input')}, {name}) takes indices")
+    return None
+
+
 @hint(r"^(.*) is not a valid value for reduction")
 def reductions(match: re.Match[str], context: Context) -> str:
     name = f"{context.call.name} {'' if context.module is None else type(context.module).__name__}"

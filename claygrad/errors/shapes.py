@@ -494,6 +494,14 @@ def attention(_: re.Match[str], context: Context) -> str | None:
             "key_padding_mask (batch, source length)")
 
 
+@hint(r"Padding length should be less than or equal to two times the input dimension but got padding length (\d+) and "
+      r"input of dimension (\d+)")
+def padded_dimensions(match: re.Match[str], _: Context) -> str:
+    pairs, dims = int(match[1]) // 2, int(match[2])
+    return (f"padding has two numbers for each dimension, from the last one: {match[1]} of them pad {pairs}, and the "
+            f"input has {dims}; give {2 * dims} at most, such as F.pad(x, ({', '.join(['1'] * 2 * dims)}))")
+
+
 say(r"Padding size should be less than|[Pp]adding length|Only \dD, \dD", "padding is given from the last dimension: "
     "(left, right, "
     "top, bottom, ...), less than the size for reflect")

@@ -88,11 +88,6 @@ say(
     "a dense tensor came: x.to_sparse() makes it sparse, x.to_sparse_csr() in compressed rows",
 )
 say(
-    r"elements in indices should be type int64|to have one of the following scalar types: Long, Int|"
-    r"to be integer dtype",
-    "indices are integers: cast them with .long()",
-)
-say(
     r"Cannot convert (?:int|float|bool) to Tensor",
     "a number cannot be changed in place: make a tensor of it first, torch.tensor(x), or take the function without _",
 )

@@ -108,6 +108,13 @@ say(r"Subtraction, the `-` operator, with (a|two) bool|Negation, the `-` operato
     "logical_not() for masks, ^ for "
     "differences, or .int() to count")
 say(r"Integer division|floor_divide|ZeroDivisionError", "divide by what is not 0, or make it floating")
+@hint(r"value cannot be converted to type c10::(?:Half|BFloat16) without overflow")
+def too_large_for_half(_: re.Match[str], context: Context) -> str | None:
+    name = next((one.name for one in context.seen if one.tensor.dtype.is_floating_point), "x")
+    return (f"the number does not fit into the dtype: torch.finfo({name}.dtype).min is its smallest, "
+            f"float(\"-inf\") fits too, and {name}.float() has room for it")
+
+
 say(r"value cannot be converted to type|out of bounds for (?!dimension)|without overflow|Overflow when unpacking",
     "the number does not fit into the dtype: take a larger one")
 
@@ -152,6 +159,25 @@ def mask(match: re.Match[str], _: Context) -> str | None:
     return f"a mask has the shape of the tensor, ({match[3]}), or of its first dimensions"
 
 
+@hint(r"argument #1 'indices' to have one of the following scalar types|Expected dtype int32/int64 for index|"
+      r"tensors used as indices must be|one_hot is only applicable to index tensor")
+def floats_as_indices(_: re.Match[str], context: Context) -> str | None:
+    """Floats that are no indices either: rows with a single 1, and numbers with a fraction."""
+    found = next(((one.name, one.tensor) for one in context.seen if one.tensor.is_floating_point()
+                  and one.word in ("index", "indices", "input", "tensor", "")), None)
+    if found is None or not found[1].numel() or found[1].numel() > 2**16 or found[1].device.type == "meta":
+        return None
+    name, x = found[0], found[1].detach()
+    if context.module is not None and x.dim() > 1 and bool(((x != 0).sum(-1) == 1).all() & (x.sum(-1) == 1).all()):
+        weight = getattr(context.module, "weight", None)
+        if weight is not None and x.shape[-1] == weight.shape[0]:
+            return (f"rows of {name} have a single 1: {name}.argmax(-1) is the index that the layer takes, and "
+                    f"{name} @ layer.weight gives the same rows")
+    return None
+
+
+say(r"elements in indices should be type int64|tensor for argument #\d+ '(?!weight)\w+' to have one of the following "
+    r"scalar types: Long, Int|to be integer dtype", "indices are integers: cast them with .long()")
 say(r"tensors used as indices must be long|[Ii]ndex tensor must|[Ee]xpected dtype int\d* (or int64 )?for "
     r"index|index tensor of type LongTensor|"
     r"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int",
@@ -222,6 +248,13 @@ def list_times_tensor(_: re.Match[str], context: Context) -> str | None:
 say(r"only integer tensors of a single element can be converted to an index", "use .item() on one integer, or "
     ".long() first")
 say(r"too many dimensions 'str'|new\(\): invalid data type 'str'", "strings are no numbers: map them to indices first")
+@hint(r"Could not infer dtype of (?!NoneType|str|dict|Tensor|function|type|builtin|set|method)(\w+)")
+def tensor_of_an_object(match: re.Match[str], _: Context) -> str:
+    return (f"a tensor is made of numbers, lists of them, or an array, and a {match[1]} came: of an image or a table "
+            "np.asarray(x) makes an array, torch.from_numpy(np.asarray(x)) a tensor, and otherwise take the numbers in "
+            "it")
+
+
 say(r"could not determine the shape of object type|[Cc]ould not infer dtype of", "a tensor is made of numbers, "
     "lists of them, or a "
     "NumPy array of numbers")

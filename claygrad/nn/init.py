@@ -263,6 +263,7 @@ def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return current(*args, **kwargs)
 
     former.__name__ = former.__qualname__ = name
+    former.__wrapped__ = current                # type: ignore[attr-defined]   # whose signature it has
     former.__doc__ = f"Deprecated name of `{name}_`."
     return former
 

@@ -1,6 +1,7 @@
 """Adafactor: second moments of matrices by their rows and columns."""
 from __future__ import annotations
 
+from operator import le  # the order that errors name
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from claygrad._info import finfo
@@ -29,17 +30,17 @@ class Adafactor(StepOptimizer):
                  foreach: bool | None = None, maximize: bool = False) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if not lr >= 0.0:
+        if not le(0.0, lr):
             raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
         if not beta2_decay <= 0.0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not eps[0] >= 0.0:
+        if eps[0] is not None and not le(0.0, eps[0]):
             raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not eps[1] >= 0.0:
+        if not le(0.0, eps[1]):
             raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not d >= 1.0:
+        if not le(1.0, d):
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not weight_decay >= 0.0:
+        if not le(0.0, weight_decay):
             raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
         super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
                                   "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize})

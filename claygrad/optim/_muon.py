@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from operator import le  # the order that errors name
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
@@ -23,11 +24,11 @@ class Muon(StepOptimizer):
                  eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if not lr >= 0.0:
+        if not le(0.0, lr):
             raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not momentum >= 0.0:
+        if not le(0.0, momentum):
             raise ValueError(f"momentum should be >= 0 but is: {momentum}")
-        if not weight_decay >= 0.0:
+        if not le(0.0, weight_decay):
             raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")

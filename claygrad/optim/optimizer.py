@@ -6,6 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
+from operator import le  # the order that errors name
 from typing import Any, ClassVar
 
 from claygrad._legacy import typename
@@ -425,14 +426,14 @@ def check_fused(p: Tensor) -> None:
 def check_lr(lr: Any) -> None:
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    if not lr >= 0.0:
+    if not le(0.0, lr):
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
 def check_not_negative(**values: Any) -> None:
     """Raise an error for a negative value."""
     for name, value in values.items():
-        if not value >= 0.0:
+        if not le(0.0, value):
             raise ValueError(f"Invalid {'epsilon' if name == 'eps' else name} value: {value}")
 
 

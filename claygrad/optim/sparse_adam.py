@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from operator import lt  # the order that errors name
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
@@ -21,9 +22,9 @@ class SparseAdam(StepOptimizer):
                  eps: float = 1e-8, maximize: bool = False) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if not lr > 0.0:
+        if not lt(0.0, lr):
             raise ValueError(f"Invalid learning rate: {lr}")
-        if not eps > 0.0:
+        if not lt(0.0, eps):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})

@@ -83,6 +83,9 @@ def test_a_loss_that_does_not(loss):
     (nn.LogSoftmax(1), nn.CrossEntropyLoss(), "log_softmax before cross-entropy"),
     (nn.Softmax(1), nn.NLLLoss(), "probabilities in nll_loss"),
     (nn.Identity(), nn.NLLLoss(), "logits in nll_loss"),
+    (nn.LogSoftmax(0), nn.NLLLoss(), "log_softmax over another dimension"),
+    (nn.Softmax(1), lambda out, target: F.kl_div(out, F.one_hot(target, 3).float()), "probabilities in kl_div"),
+    (nn.LogSoftmax(1), lambda out, target: F.kl_div(out, (out.detach() * 2).log_softmax(1)), "log-probabilities in kl_div"),
     (nn.Sigmoid(), lambda out, target: F.binary_cross_entropy_with_logits(out, F.one_hot(target, 3).float()),
      "sigmoid before a loss with logits"),
     (nn.Sigmoid(), lambda out, target: nn.BCEWithLogitsLoss()(out.reshape(-1), F.one_hot(target, 3).float().flatten()),
@@ -99,6 +102,9 @@ def test_losses_that_want_something_else(last, loss, rule):
     (nn.Identity(), F.cross_entropy),
     (nn.LogSoftmax(1), nn.NLLLoss()),
     (nn.Softmax(1), lambda out, target: F.nll_loss(out.log(), target)),
+    (nn.LogSoftmax(0), lambda out, target: F.nll_loss(out.t().reshape(3, -1).t(), target)),      # another one by then
+    (nn.LogSoftmax(1), lambda out, target: F.kl_div(out, F.one_hot(target, 3).float())),
+    (nn.LogSoftmax(1), lambda out, target: F.kl_div(out, (out.detach() * 2).log_softmax(1), log_target=True)),
     (nn.Softmax(0), F.cross_entropy),                                # over the batch: no normalized classes
     (nn.Sigmoid(), lambda out, target: F.binary_cross_entropy(out, F.one_hot(target, 3).float())),
     (nn.Identity(), lambda out, target: F.binary_cross_entropy_with_logits(out, F.one_hot(target, 3).float())),

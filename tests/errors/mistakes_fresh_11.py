@@ -238,3 +238,114 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
     y = nn.Linear(3, 2)(torch.randn(4, 3))
 a = y.detach().numpy()  # <-
 """)
+
+mistake("packed into linear", "nn.utils.rnn.pad_packed_sequence(out, batch_first=True)[0]", """
+x = torch.randn(3, 6, 4)
+packed = nn.utils.rnn.pack_padded_sequence(x, [6, 4, 2], batch_first=True)
+lstm, fc = nn.LSTM(4, 5, batch_first=True), nn.Linear(5, 2)
+out, _ = lstm(packed)
+y = fc(out)  # <-
+""")
+
+mistake("embedding of one hot", "x.argmax(-1) is the index that the layer takes", """
+x = F.one_hot(torch.tensor([1, 2]), 5).float()
+emb = nn.Embedding(5, 3)
+y = emb(x)  # <-
+""")
+
+mistake("masked fill in half of 1e9", "torch.finfo(scores.dtype).min", """
+scores = torch.randn(2, 4, 4).half()
+mask = torch.ones(4, 4).triu(1).bool()
+scores = scores.masked_fill(mask, -1e9)  # <-
+""")
+
+mistake("label smoothing kl of index", "10).float(), or F.nll_loss(logp", """
+logp = torch.randn(4, 10).log_softmax(-1)
+loss = nn.KLDivLoss(reduction="batchmean")(logp, torch.randint(0, 10, (4,)))  # <-
+""")
+
+mistake("own attention transpose missing", "it runs with k.transpose(1, 2), (2, 8, 5)", """
+q, k, v = torch.randn(2, 5, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
+att = torch.softmax(q @ k / 8 ** 0.5, dim=-1) @ v  # <-
+""")
+
+mistake("ctc with batch first", "it runs with logp.transpose(0, 1), (50, 4, 20)", """
+logp = torch.randn(4, 50, 20).log_softmax(-1)
+targets = torch.randint(1, 20, (4, 10))
+loss = F.ctc_loss(logp, targets, torch.full((4,), 50), torch.full((4,), 10))  # <-
+""")
+
+mistake("sum of generator of tensors torch", "Python's sum adds it up", """
+params = nn.Linear(3, 2).parameters()
+l2 = torch.sum(p.pow(2).sum() for p in params)  # <-
+""")
+
+mistake("betas as single number", "betas is a tuple of 2, (0.9, 0.999) if it is left out, and 0.9 came", """
+model = nn.Linear(2, 2)
+opt = torch.optim.Adam(model.parameters(), betas=0.9)  # <-
+""")
+
+mistake("closure without return", "has no return, so it gives None", """
+model = nn.Linear(2, 1)
+opt = torch.optim.LBFGS(model.parameters())
+x = torch.randn(4, 2)
+def closure():
+    opt.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+opt.step(closure)  # <-
+""")
+
+mistake("lr as string from yaml", "a number came as a string: float(value)", """
+cfg = {"lr": "1e-3"}
+model = nn.Linear(2, 2)
+opt = torch.optim.Adam(model.parameters(), lr=cfg["lr"])  # <-
+""")
+
+mistake("tied decoder weight transposed", "it runs with self.enc.weight.T, (6, 2)", """
+class AE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(6, 2)
+    def forward(self, x):
+        z = self.enc(x)
+        return F.linear(z, self.enc.weight)  # <-
+AE()(torch.randn(3, 6))
+""")
+
+mistake("register buffer of numpy", "torch.from_numpy(np.zeros(3))", """
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", np.zeros(3))  # <-
+Norm()
+""")
+
+mistake("pad 4 values on 2d linear", "4 of them pad 2, and the input has 1; give 2 at most", """
+x = torch.randn(5)
+y = F.pad(x, (1, 1, 1, 1))  # <-
+""")
+
+mistake("interpolate size of 3d", "it runs with img.unsqueeze(0), (1, 3, 8, 8)", """
+img = torch.rand(3, 8, 8)
+y = F.interpolate(img, size=(16, 16))  # <-
+""")
+
+mistake("pil image to tensor", "torch.from_numpy(np.asarray(x)) a tensor", """
+class Image:
+    size = (4, 4)
+x = torch.tensor(Image())  # <-
+""")
+
+mistake("graph attention softmax over wrong index", "it runs with score.exp().squeeze(-1), (8,)", """
+n, e = 5, 8
+h = torch.randn(n, 4)
+edge = torch.randint(0, n, (2, e))
+score = torch.randn(e, 1)
+alpha = torch.zeros(n).scatter_add_(0, edge[1], score.exp())  # <-
+""")
+
+mistake("grid sample missing batch", "it runs with grid.unsqueeze(0), (1, 4, 4, 2)", """
+img, grid = torch.rand(1, 3, 8, 8), torch.rand(4, 4, 2)
+y = F.grid_sample(img, grid)  # <-
+""")

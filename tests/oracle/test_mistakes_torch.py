@@ -21,7 +21,9 @@ OTHER_TEXT = {"an unknown keyword", "a size as a list of floats", "a tensor wher
               "to dtype string", "prune", "print shape with size()", "numpy requires grad", "permute missing",
               "add tensor str", "stack numpy", "to numpy cat", "dim name",
               "reinforce numpy reward", "shape call", "conv padding str", "named 4 of 27",
-              "reshape with keyword", "save lambda module", "load weights only", "vmap inner line"}
+              "reshape with keyword", "save lambda module", "load weights only", "vmap inner line",
+              # an inner function of PyTorch's, and one with two signatures
+              "huggingface style output to loss", "random split of floats"}
 
 # What PyTorch's Python functions say where they ask no tensor for its size; claygrad checks the argument before.
 OTHER_KIND = {"mse swapped none", "criterion of tuple", "forward no return"}
@@ -50,3 +52,21 @@ def test_the_page_shows_what_pytorch_says():
     make = tool()
     shown = make.theirs_on(make.PAGE.read_text())
     assert {name: make.message(MISTAKES[name][1], torch) for name in make.SELECTED} == shown
+
+
+WRONG_OPTIONS = [{"lr": "1e-3"}, {"lr": None}, {"lr": -1.0}, {"betas": 0.9}, {"betas": (0.9,)}, {"betas": (2, 3)},
+                 {"weight_decay": "0"}, {"momentum": "0.9"}, {"eps": "1e-8"}, {"alpha": "0.9"}, {"rho": "0.9"}]
+
+
+@pytest.mark.parametrize("options", WRONG_OPTIONS, ids=str)
+@pytest.mark.parametrize("name", [name for name in dir(torch.optim) if isinstance(getattr(torch.optim, name), type)
+                                  and name != "Optimizer"])
+def test_options_of_optimizers_are_refused_with_pytorchs_text(name: str, options: dict):
+    said = []
+    for lib in (torch, claygrad):
+        try:
+            getattr(lib.optim, name)([lib.nn.Parameter(lib.zeros(2))], **options)
+            said.append(None)
+        except Exception as error:
+            said.append((type(error), str(error).split("\n")[0].replace("claygrad", "torch")))
+    assert said[0] == said[1]

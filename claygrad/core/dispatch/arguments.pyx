@@ -24,7 +24,7 @@ _NAMES = ("Tensor", "Tensor", "Tensor", "Tensor", "tuple of Tensors", "Number", 
 
 cdef object _wrong(Op op, int i, object value, bint by_place):
     wanted = _NAMES[op.kinds[i]]
-    place = f" (position {i + 1 - op.method})" if by_place else ""
+    place = f" (position {i + 1 - (op.method and i > 0)})" if by_place else ""       # no method is called on what is no tensor
     kind = type_name(value)
     if op.kinds[i] in (P_INTS, P_INTS_OPT) and isinstance(value, (tuple, list)) and value:
         bad = next((k for k, x in enumerate(value) if not _is_int(x)), 0)
