@@ -28,10 +28,11 @@ DIST = ROOT / "dist"
 WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
 LARGEST = 9_000_000          # bytes of a wheel; tests/test_sizes.py has the other limits, and runs on each
-# Tests of parts that differ between Python versions: sizes, core, autograd, error locations, imports.
+# Tests of parts that differ between Python versions: sizes, imports, core, autograd, error locations, tools that read
+# frames.
 SHORT = ("tests/test_sizes.py", "tests/test_import.py", "tests/test_exchange.py", "tests/test_protocol.py",
-         "tests/autograd", "tests/core", "tests/errors", "tests/semantics", "tests/serialization", "tests/nn/behaviour",
-         "--ignore=tests/errors/test_notebook.py")          # needs Jupyter
+         "tests/autograd", "tests/core", "tests/errors", "tests/debug", "tests/semantics", "tests/serialization",
+         "tests/nn/behaviour", "--ignore=tests/errors/test_notebook.py")          # needs Jupyter
 TEST_NEEDS = ("pytest>=8.3", "pytest-timeout>=2.3", "hypothesis>=6.100", "safetensors>=0.5")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def user_frames() -> Iterator[FrameType]:
     """The frames of running functions that are not claygrad's, the innermost first."""
-    mine = sys._getframe(1)              # the caller's: a generator's frame that holds itself outlives it on Python 3.12
+    mine = sys._getframe(1)        # the caller's: a generator's frame that holds itself outlives it on Python 3.12
     others = [frame for thread, frame in sys._current_frames().items() if thread != threading.get_ident()]
     for top in (mine, *others):
         frame: FrameType | None = top
