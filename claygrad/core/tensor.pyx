@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from claygrad.core.data.device cimport ACCELERATOR, CPU, META, WRAPPED, told
 from claygrad.core.data.device cimport SPARSE as SPARSE_PLACE
-from claygrad.core.data.dtype cimport BF16, C32, CAT_FLOAT
+from claygrad.core.data.dtype cimport BF16, BOOL, C32, CAT_FLOAT
 from claygrad.core.data.dtype import prefix
 from claygrad.core.data.scalar cimport number_at
 from claygrad.core import errors as refusals
@@ -473,7 +473,7 @@ cdef class Tensor:
         return _verbs.unary(NEG, self)
 
     def __pos__(self):
-        return self.positive() if _watched else self
+        return self.positive() if _watched or self.layout.dtype.code == BOOL else self
 
     def __abs__(self):
         return _verbs.unary(ABS, self)

@@ -54,10 +54,13 @@ def best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
 @composite(namespace="linalg", method=False, out=MULTI_DOT,
            samples=lambda t: [t.args([t(2, 3), t(3, 4)]), t.args([t(2, 3), t(3, 4), t(4, 2), t(2, 5)]),
                               t.args([t(3), t(3, 4), t(4)])],
-           errors=lambda t: [(t.args([t(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
+           errors=lambda t: [(t.args([t(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1"),
+                             (t.args([t(2, 3), t(2, 3)]), RuntimeError,
+                              "multi_dot(): tensors 0 and 1 with shapes [2, 3] and [2, 3] cannot be multiplied")])
 def multi_dot(tensors: list[Tensor]) -> Tensor:
     """The product of a chain of matrices, in the order with the fewest multiplications. Its ends may be vectors."""
-    if len(tensors) == 2 and tensors[0].ndim == tensors[1].ndim == 2 and tensors[0].dtype == tensors[1].dtype:
+    if (len(tensors) == 2 and tensors[0].ndim == tensors[1].ndim == 2 and tensors[0].dtype == tensors[1].dtype
+            and tensors[0].shape[1] == tensors[1].shape[0]):
         return tensors[0].mm(tensors[1]).view((tensors[0].shape[0], tensors[1].shape[1]))
     tensors = list(tensors)
     check_chain(tensors)

@@ -191,6 +191,9 @@ def test_booleans_are_neither_negated_nor_subtracted(lib):
     text = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
     with raises(lib, RuntimeError, text):
         b - b
+    for positive in (lambda: +b, b.positive, lambda: lib.positive(b)):
+        with raises(lib, RuntimeError, "The `+` operator, on a bool tensor is not supported."):
+            positive()
     assert (~b).tolist() == [False]
 
 
