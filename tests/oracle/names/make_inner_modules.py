@@ -77,10 +77,10 @@ def main() -> None:
         package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
         for kind, text in names(ast.parse(path.read_text()), package):
             home, _, last = text.rpartition(".")
-            if kind == "same" and not (home in found or last in table().get(home, ())
-                                       or Path(ROOT, "claygrad", *home.split(".")[1:]).exists()):
-                continue
-            if not text.rpartition(".")[2].startswith("__"):
+            if kind == "same" and (home == name or not (home in found or last in table().get(home, ())
+                                       or Path(ROOT, "claygrad", *home.split(".")[1:]).exists())):
+                continue                                # not there, or a module of this package, which is found as one
+            if not text.split()[0].rpartition(".")[2].startswith("__"):
                 kinds.setdefault(kind, set()).add(text)
         for kind, texts in sorted(kinds.items()):
             if kind in ("enum", "value"):
