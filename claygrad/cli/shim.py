@@ -25,7 +25,7 @@ claygrad.as_torch()
 '''
 
 _UNUSED = '"""claygrad under the name torch: see the stub beside this file."""\n'
-_PIP_SETTINGS = """# Made by `claygrad shim --install`, removed by `claygrad shim --uninstall` and `pip uninstall torch`.
+_PIP_SETTINGS = """# Made by `claygrad shim --install`; `claygrad shim --uninstall` and `pip uninstall torch` remove it.
 # pip chooses versions of other packages that accept this version of torch, and does not replace it by PyTorch.
 [install]
 constraint = {constraint}
@@ -55,8 +55,8 @@ def call(options: argparse.Namespace) -> int:
               f"  {site / 'torch'}")
         settings = _pip_settings()
         if constraint not in settings.read_text():
-            print(f"{settings} was there before and stays as it is. Add these lines to it, so that pip does not replace\n"
-                  "the shim by PyTorch for a package that wants another version of torch:\n"
+            print(f"{settings} was there before and stays as it is. Add these lines to it, so that pip does not\n"
+                  "replace the shim by PyTorch for a package that wants another version of torch:\n"
                   f"  [install]\n  constraint = {constraint}")
     else:
         uninstall(site)
@@ -82,7 +82,7 @@ def install(site: Path) -> str:
     files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: claygrad\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/INSTALLER"] = "claygrad\n"
     files[f"{info}/top_level.txt"] = "torch\n"
-    # The newest torchvision wants the newest torch. Without a constraint pip would fetch both instead of an older torchvision.
+    # The newest torchvision wants the newest torch. Without a constraint pip would fetch both, instead of an older one.
     files[f"{info}/constraints.txt"] = f"torch=={version}\n"
     constraint = (site / info / "constraints.txt").as_uri()
     settings = _pip_settings()

@@ -6,6 +6,9 @@ reason and the way out (`absent`). Where a name has an answer all the same (`tor
 False), a module in `answers/` of the same path gives it. `reexports.txt` lists names that live elsewhere: packages
 import `Optimizer` from `torch.optim.lr_scheduler` too. Regenerate the lists with `python -m tests.oracle.names.make`
 and `python -m tests.oracle.names.make_reexports`.
+
+`inner_modules.xz` lists in the same form all other modules of PyTorch, which few packages ask for. It is made from
+their source by `python -m tests.oracle.names.make_inner_modules`.
 """
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import lzma
+import re
 import sys
 import types
 from ast import literal_eval
@@ -29,14 +34,29 @@ ANSWERS = "claygrad.compat.answers"
 @functools.cache
 def table() -> dict[str, dict[str, tuple[str, str]]]:
     """The list: by module, by name, the kind and what is written after the name."""
+    return _read(Path(__file__).with_suffix(".txt").read_text())
+
+
+@functools.cache
+def _inner_modules() -> dict[str, dict[str, tuple[str, str]]]:
+    return _read(lzma.decompress(Path(__file__).with_name("inner_modules.xz").read_bytes()).decode())
+
+
+def names_of(module: str) -> dict[str, tuple[str, str]] | None:
+    """The names of one of PyTorch's modules that have no counterpart; None if it has no such module."""
+    known = table().get(module)
+    return known if known is not None else _inner_modules().get(module)
+
+
+def _read(text: str) -> dict[str, dict[str, tuple[str, str]]]:
     modules: dict[str, dict[str, tuple[str, str]]] = {}
     names: dict[str, tuple[str, str]] = {}
-    for line in Path(__file__).with_suffix(".txt").read_text().splitlines():
+    for line in text.splitlines():
         if not line.startswith(" "):
             names = modules.setdefault(line, {})
             continue
         kind, _, rest = line.strip().partition(" ")
-        if kind in ("enum", "value"):
+        if kind in ("enum", "value", "group"):
             name, _, text = rest.partition(" ")
             names[name] = kind, text
         elif kind == "same":
@@ -80,10 +100,12 @@ def make(module: str, name: str, kind: str, text: str) -> Any:
         return getattr(importlib.import_module(our_name(home)), name)
     if kind == "value":
         return literal_eval(text)
+    if kind == "group":
+        return types.SimpleNamespace(**literal_eval(text))
     if kind == "any":
         return Any
     if kind == "function":
-        return _is_available if name == "is_available" else refusing_function(full)
+        return _is_available if _ASKS.fullmatch(name) else refusing_function(full)
     if kind == "object":
         return RefusingObject(full)
     if kind == "protocol":
@@ -95,7 +117,10 @@ def make(module: str, name: str, kind: str, text: str) -> Any:
     return refusing_class(full, _base(kind.removeprefix("class").strip("()")))
 
 
-def _is_available() -> bool:
+_ASKS = re.compile(r"is_(\w+_)?available|has_triton\w*")
+
+
+def _is_available(*args: Any, **kwargs: Any) -> bool:
     """Whether claygrad has this part of PyTorch, of which there are only names: False."""
     return False
 
@@ -133,7 +158,7 @@ def find(module: str, name: str) -> Any:
     elif speaker is not None and hasattr(speaker, name):    # by a __getattr__ of its own
         value = getattr(speaker, name)
     else:
-        known = table().get(torch_name(module), {})
+        known = names_of(torch_name(module)) or {}
         if name in known:
             value = make(module, name, *known[name])
         elif (home := reexports().get(torch_name(module), {}).get(name)) is not None:
@@ -156,7 +181,7 @@ class _Loader:
     def exec_module(self, module: types.ModuleType) -> None:
         name = module.__name__
         speaker = answers(name)
-        known = table().get(torch_name(name), {})
+        known = names_of(torch_name(name)) or {}
         if speaker is not None and hasattr(speaker, "itself"):
             vars(speaker.itself)["__getattr__"] = lambda one: _attribute(name, one)
             sys.modules[name] = speaker.itself
@@ -182,6 +207,6 @@ def _attribute(module: str, name: str) -> Any:
 
 def spec(module: str) -> importlib.machinery.ModuleSpec | None:
     """What the import system needs to make a module of names; None where neither table nor answers know it."""
-    if torch_name(module) not in table() and answers(module) is None:
+    if answers(module) is None and names_of(torch_name(module)) is None:
         return None
     return importlib.machinery.ModuleSpec(module, _Loader(), is_package=True)    # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 from typing import Any
 
@@ -14,11 +15,17 @@ class Patch(contextlib.ContextDecorator):
 
     def __enter__(self) -> None:
         held = sys.modules[self.module]
-        self.former = {name: getattr(held, name) for name in self.changes}
-        vars(held).update(self.changes)
+        self.former = {name: operator.attrgetter(name)(held) for name in self.changes}
+        self._set(self.changes)
 
     def __exit__(self, *exc: object) -> None:
-        vars(sys.modules[self.module]).update(self.former)
+        self._set(self.former)
+
+    def _set(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            group, _, last = name.rpartition(".")
+            held = sys.modules[self.module]
+            setattr(operator.attrgetter(group)(held) if group else held, last, value)
 
 
 def patch_of(module: str) -> Any:

@@ -231,7 +231,8 @@ for _name in ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "l
 
 
 # Modules of the standard library that are there once torch itself is imported, though no program has imported them.
-_ALONG = {"concurrent": ("futures",), "http": ("client",), "unittest": ("mock",), "urllib": ("error", "request", "response"),
+_ALONG = {"concurrent": ("futures",), "http": ("client",), "unittest": ("mock",),
+          "urllib": ("error", "request", "response"),
           "multiprocessing": ("connection", "context", "process", "reduction", "resource_sharer", "resource_tracker",
                               "spawn", "util")}
 

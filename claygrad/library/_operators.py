@@ -239,7 +239,8 @@ def _of_torch(space: str, name: str) -> OpOverloadPacket | None:
 
 def _refusing(space: str, name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"{space}::{name} is one of PyTorch's inner operators, which claygrad does not have;\n"
+        raise NotImplementedError(f"{space}::{name} is one of PyTorch's inner operators, which claygrad does not "
+                                  "have;\n"
                                   "  instead: call the public function that comes to it")
 
     vars(refuse)["only_a_name"] = f"torch.ops.{space}.{name}"

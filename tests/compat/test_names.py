@@ -52,12 +52,12 @@ def _of_kind(kind: str) -> list[tuple[str, str]]:
 FUNCTIONS = _of_kind("function")
 
 
-@pytest.mark.parametrize(("module", "name"), [one for one in FUNCTIONS if one[1] == "is_available"])
+@pytest.mark.parametrize(("module", "name"), [one for one in FUNCTIONS if names._ASKS.fullmatch(one[1])])
 def test_a_part_that_is_only_a_name_is_not_available(module: str, name: str) -> None:
     assert names.make(module, name, "function", "")() is False
 
 
-@pytest.mark.parametrize(("module", "name"), [one for one in FUNCTIONS if one[1] != "is_available"][::23])
+@pytest.mark.parametrize(("module", "name"), [one for one in FUNCTIONS if not names._ASKS.fullmatch(one[1])][::23])
 def test_a_function_that_is_only_a_name_refuses_to_be_called(module: str, name: str) -> None:
     made = names.make(module, name, "function", "")
     with pytest.raises(NotImplementedError) as told:
@@ -191,3 +191,46 @@ def test_modules_are_attributes_of_the_module_above() -> None:
             if home:
                 module, found = importlib.import_module(name), getattr(importlib.import_module(home), last)
                 assert found is module or not isinstance(found, ModuleType), name       # a function may have that name, too
+
+
+def test_every_module_of_pytorch_can_be_imported() -> None:
+    modules = names._inner_modules()
+    assert len(modules) > 1000
+    found: list[bool] = []
+    with claygrad.as_torch():
+        for module in sorted(modules)[::3]:
+            held = importlib.import_module(module)
+            for name, (kind, text) in modules[module].items():
+                if kind == "same":
+                    found.append(hasattr(held, name))
+                    continue
+                value = getattr(held, name)
+                assert isinstance(value, type) or not kind.startswith("class"), f"{module}.{name}"
+                assert kind != "value" or repr(value) == text
+    assert sum(found) > SHARE * len(found)              # what a module imports from another
+
+
+def test_settings_in_groups_can_be_set_and_patched() -> None:
+    with claygrad.as_torch():
+        config = importlib.import_module("torch._inductor.config")
+        assert config.triton.unique_kernel_names is True
+        with config.patch({"triton.unique_kernel_names": False, "debug": True}):
+            assert (config.triton.unique_kernel_names, config.debug) == (False, True)
+        assert (config.triton.unique_kernel_names, config.debug) == (True, False)
+        config.cpp.threads = 3
+        assert config.cpp.threads == 3
+
+
+def test_a_function_of_an_inner_module_refuses_to_be_called() -> None:
+    with claygrad.as_torch():
+        partitioners = importlib.import_module("torch._functorch.partitioners")
+        with pytest.raises(NotImplementedError, match="is only a name in claygrad"):
+            partitioners.min_cut_rematerialization_partition()
+
+
+def test_a_package_finds_the_modules_below_it() -> None:
+    with claygrad.as_torch():
+        for package in names._inner_modules():
+            assert all(home != package for home in (text.rpartition(".")[0] for _, text in names._inner_modules()[package].values()))
+        assert importlib.import_module("torch.utils.data._utils").signal_handling is \
+            importlib.import_module("torch.utils.data._utils.signal_handling")

@@ -64,6 +64,10 @@ def _uses() -> list[Use]:
               "art": ("adversarial-robustness-toolbox",), "quanto": ("optimum-quanto",), "torchhd": ("torch-hd",),
               "optimi": ("torch-optimi", "muon-optimizer", "pytorch-lamb"), "qpth": ("qpth", "diffsort"),
               "torch_fidelity": ("torch-fidelity", "pytorch-fid"), "complexpytorch": ("complexPyTorch",),
+              "coral_pytorch": ("coral-pytorch", "spacecutter", "dlordinal"), "tntorch": ("tntorch", "torchTT", "tednet"),
+              "torchviz": ("torchviz", "pytorch-model-summary"), "quantus": ("quantus", "time-interpret"),
+              "focal_loss_torch": ("focal-loss-torch", "balanced-loss", "info-nce-pytorch", "TorchCRF"),
+              "torchbearer": ("torchbearer", "pytorch-argus", "pytorch-pfn-extras", "delu"),
               "torchsurv": ("torchsurv", "pycox", "torchtuples")}
     wider: dict[str, dict[str, float]] = {}
     names = sorted(path.stem.removeprefix("use_") for path in PROGRAMS.glob("use_*.py"))

@@ -171,6 +171,17 @@ def entry(name: str, value: Any) -> tuple[str, str] | None:
     return "object", name
 
 
+def groups(module: types.ModuleType) -> list[str]:
+    """Settings under a name with a point, `triton.cudagraphs`: a line for each first name, with a dictionary of the rest."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, setting in getattr(module, "_config", {}).items():
+        first, point, rest = name.partition(".")
+        if point and rest.isidentifier():
+            plain = isinstance(setting.default, bool | int | str | float) and "/" not in str(setting.default)
+            found.setdefault(first, {})[rest] = setting.default if plain else None
+    return [f"{first} {values!r}" for first, values in sorted(found.items())]
+
+
 def table() -> str:
     asked = [line.split()[0] for line in ASKED.read_text().splitlines()]
     wanted: dict[str, set[str]] = {}
@@ -228,8 +239,9 @@ def table() -> str:
             if made is not None and (made[0] != "module" or f"{path}.{name}" in wanted):
                 kinds.setdefault(made[0], []).append(made[1])
         lines.append(path)
+        kinds["group"] = groups(module)
         for kind in sorted(kinds):
-            if kind in ("enum", "value"):
+            if kind in ("enum", "value", "group"):
                 lines += [f"  {kind} {text}" for text in kinds[kind]]
             else:
                 lines.append(f"  {kind} {' '.join(kinds[kind])}")
