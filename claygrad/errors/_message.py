@@ -22,7 +22,7 @@ _KEY = "_claygrad_message"
 _MOST = 6           # operands that are described
 _MOST_HELD = 2      # of the parameters and buffers of a layer
 _SIGNATURE = re.compile(r"(?:; it is|^see|It is) \w+\(.*")      # at the end of a way out
-_CODE = re.compile(r"[\w\])]\.[a-z]\w+|\w\(|\w\[")
+_CODE = re.compile(r"[\w\])]\.[a-z]\w+|\w\(|[\w)]\[")
 _BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyTorch's
 
 
