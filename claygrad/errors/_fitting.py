@@ -273,8 +273,9 @@ def _changes(again: _Again, kinds: list[_Kind], end: float) -> Iterator[tuple[_K
         if isinstance(name, str):
             places.append((i, name, value))
         if type(value) in (list, tuple) and len(value) <= 4 and all(isinstance(one, Tensor) for one in value):
-            base = name if isinstance(name, list) and len(name) == len(value) else [
-                f"{name}[{k}]" if isinstance(name, str) else None for k in range(len(value))]
+            base: list[Any] = [f"{name}[{k}]" if isinstance(name, str) else None for k in range(len(value))]
+            if isinstance(name, list) and len(name) == len(value):
+                base = name
             places += [((i, k), base[k], one) for k, one in enumerate(value) if base[k] is not None]
     places += [(key, again.written.get(key) or key, value) for key, value in again.words.items()]
     tensors = [value for _, _, value in places if isinstance(value, Tensor)]

@@ -336,12 +336,12 @@ def module_for_result(node: ast.AST | None, site: Site) -> str:
     name = (short(node) if node is not None else None) or "it"
     if hasattr(value, "_modules") and hasattr(value, "_parameters"):
         call = getattr(site.made(node), "value", None)
-        given = [short(part) or "x" for part in call.args if isinstance(site.look(part), Tensor)] if isinstance(
+        data = [short(part) or "x" for part in call.args if isinstance(site.look(part), Tensor)] if isinstance(
             call, ast.Call) else []
-        if given:
+        if data:
             func = short(call.func) or type(value).__name__                     # type: ignore[union-attr]
             return (f"{name} is a module, not its result{site.given_at(node)}: {func}(...) makes the layer, and the "
-                    f"data comes in a second call, {func}()({', '.join(given)})")
+                    f"data comes in a second call, {func}()({', '.join(data)})")
         return f"{name} is a module, not its result: call it with the data, {name}(x)"
     made = site.look(node.func) if isinstance(node, ast.Call) else MISSING
     if isinstance(made, type) and hasattr(made, "register_forward_hook") and isinstance(node, ast.Call):
@@ -558,9 +558,9 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
         if isinstance(held, Tensor):
             if held.dim() > 1 and str(held.shape[-1]) == match[1]:
                 targets = getattr(getattr(statement, "targets", [None])[0], "elts", ())
-                names = ", ".join(short(one) or "_" for one in targets)
+                columns = ", ".join(short(one) or "_" for one in targets)
                 return (f"{short(value)} is one tensor of shape {tuple(held.shape)}, which is taken apart row by row: "
-                        f"{names} = {short(value)}.unbind(-1) takes its columns")
+                        f"{columns} = {short(value)}.unbind(-1) takes its columns")
             return (
                 f"{short(value)} is one tensor of shape {tuple(held.shape)}: it is taken apart row by row; count "
                 f"the names before ="
