@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SYMBOLS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=")
 _SILENT = (KeyboardInterrupt, StopIteration, RecursionError, OSError, ImportError, Warning)      # they keep their text
-_PLAIN = ("LinAlgError", "UnpicklingError", "PicklingError")       # besides Python's own: an argument that is the text
+_PLAIN = ("LinAlgError", "GradcheckError", "UnpicklingError", "PicklingError")      # one argument that is the text
 
 
 class _Busy(threading.local):
@@ -111,7 +111,8 @@ def _pass(error: BaseException, frame: FrameType, call: Call) -> None:
 
 def _file(error: OSError, frame: FrameType) -> None:
     """A file could not be opened: below the text, which is made of the error's number and the file's name."""
-    told = file_hint(error) if raised_by_us(error) and not is_noted(error) else ""
+    line = line_of_frame(frame).text
+    told = file_hint(error, "load" in line.rpartition(": ")[2]) if raised_by_us(error) and not is_noted(error) else ""
     if told:
-        error.add_note(f"  at {line_of_frame(frame).text}\n  {told}")
+        error.add_note(f"  at {line}\n  {told}")
     without_our_frames(error)

@@ -155,6 +155,9 @@ def _of_others(owner: Any, name: str, node: ast.AST | None, site: Site) -> str:
         if node is None and getattr(site.node, "attr", None) != name:
             return ""
         return none_hint(node, site)
+    if type(owner) is bool and isinstance(node, ast.Compare):
+        return (f"{said} compares a tensor with what is none, and that is one bool: make a tensor of the other side "
+                f"first, torch.tensor(...) of numbers")
     if type(owner) in (int, float, bool, complex):
         return (f"{said} is a number, without a graph{site.given_at(node)}: compute it from tensors, without item() "
             f"and tolist(), to "

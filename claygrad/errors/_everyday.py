@@ -43,12 +43,27 @@ def called_wrongly(match: re.Match[str], site: Site) -> str:
     near = near_parameter(unknown[1], shown) if unknown else []
     if unknown and near:
         return f"did you mean {near[0]}? It is {shown}"
+    given = [short(part) or "x" for part in node.args if _is_data(part, site)]
+    if name == "__init__" and hasattr(called, "register_forward_hook") and given and len(given) == len(node.args):
+        settings = "" if shown.endswith("()") else "..."
+        return (
+            f"{called.__name__} is a class: make the model first, model = {called.__name__}({settings}), and give the "
+            f"data to it, model({', '.join(given)})"
+        )
     if name == "__init__" and shown.endswith("()"):
         return (
             f"{called.__name__} takes no arguments: leave them away, or give its __init__ parameters for them, "
             "def __init__(self, ...)"
         )
     return f"it is {shown}: give it these"
+
+
+def _is_data(node: ast.AST, site: Site) -> bool:
+    """Whether an argument is a tensor, or made by a function of torch's."""
+    if isinstance(node, ast.Call):
+        made = site.look(node.func)
+        return getattr(made, "__name__", "") in ("rand", "randn", "zeros", "ones", "tensor", "randint", "from_numpy")
+    return hasattr(site.look(node), "requires_grad") and not hasattr(site.look(node), "_modules")
 
 
 def list_index(site: Site) -> str:

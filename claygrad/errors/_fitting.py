@@ -77,6 +77,9 @@ class _Change(NamedTuple):
 _Kind = Callable[[Any, list[Any]], Iterator[_Change]]
 _OF_OTHERS = re.compile(r"divisib|[Pp]adding (?:length|size)|out of (?:range|bounds)|too small|greater than")
 _OF_DTYPES = re.compile(r"(?i)type|implemented for|long|float|double|half|bool|byte|integ|complex|indices must")
+_RANDOM = re.compile(
+    r"rand|drop|normal|noulli|multinom|poisson|exp|rrelu|gumbel|attention|rnn|lstm|gru|geom|cauchy|unif"
+)
 _ATOM = re.compile(r"[\w.]+(?:\([^()]*\)|\[[^\[\]]*\])*(?:\.\w+(?:\([^()]*\)|\[[^\[\]]*\])*)*")
 
 
@@ -87,10 +90,17 @@ def fitting(context: Context, call: Call, names: list[Any]) -> str:
     if _OF_OTHERS.search(context.head):
         return ""
     try:
-        with _torch.no_grad(), _torch.random.fork_rng(devices=[]):
+        with _torch.no_grad(), _torch.random.fork_rng(devices=[], enabled=_may_draw(call)):
             return _first_fits(context, _again(context, call, names))
     except Exception:                            # a call that cannot be made again tells nothing
         return ""
+
+
+def _may_draw(call: Call) -> bool:
+    """Whether a call may draw random numbers. The state of the generator, which is kept then, takes some memory."""
+    if call.kind in ("operator", "assignment", "indexing"):
+        return False
+    return call.kind != "operation" or _RANDOM.search(call.name) is not None
 
 
 def _first_fits(context: Context, again: _Again) -> str:
@@ -121,8 +131,20 @@ def _first_fits(context: Context, again: _Again) -> str:
             if len(fits) == _MAX_FITS:
                 break
     if not fits:
-        return ""
+        return _other_way_round(again)
     return f"it runs with {' or with '.join(one.rstrip(',') for one in fits)}"
+
+
+def _other_way_round(again: _Again) -> str:
+    """`B @ A`, of matrices that fit so."""
+    names = again.names[:2]
+    product = getattr(again.run, "name", getattr(again.run, "__name__", "")) in ("matmul", "mm", "bmm")
+    if not product or len(again.args) != 2 or not all(isinstance(name, str) for name in names) or len(names) != 2:
+        return ""
+    if _text_of(again, again.args[::-1], {}) is not None:
+        return ""
+    first, second = (name if _ATOM.fullmatch(name) else f"({name})" for name in names)
+    return f"it runs the other way round, {second} @ {first}"
 
 
 def _text_of(again: _Again, args: list[Any], words: dict[str, Any]) -> str | None:
@@ -239,7 +261,8 @@ def _with(again: _Again, at: Any, value: Any) -> tuple[list[Any], dict[str, Any]
 
 def _kinds_for(head: str) -> list[_Kind]:
     """What may be changed: the dtype only where the text speaks of dtypes."""
-    return [kind for kind in _KINDS if kind is not _cast or _OF_DTYPES.search(head)]
+    kinds = [kind for kind in _KINDS if kind is not _cast or _OF_DTYPES.search(head)]
+    return [kind for kind in kinds if kind is not _cut or "target batch_size" not in head]     # rows were mixed up
 
 
 def _changes(again: _Again, kinds: list[_Kind], end: float) -> Iterator[tuple[_Kind, Any, str, _Change]]:
@@ -250,8 +273,9 @@ def _changes(again: _Again, kinds: list[_Kind], end: float) -> Iterator[tuple[_K
         if isinstance(name, str):
             places.append((i, name, value))
         if type(value) in (list, tuple) and len(value) <= 4 and all(isinstance(one, Tensor) for one in value):
-            base = name if isinstance(name, list) and len(name) == len(value) else [
-                f"{name}[{k}]" if isinstance(name, str) else None for k in range(len(value))]
+            base: list[Any] = [f"{name}[{k}]" if isinstance(name, str) else None for k in range(len(value))]
+            if isinstance(name, list) and len(name) == len(value):
+                base = name
             places += [((i, k), base[k], one) for k, one in enumerate(value) if base[k] is not None]
     places += [(key, again.written.get(key) or key, value) for key, value in again.words.items()]
     tensors = [value for _, _, value in places if isinstance(value, Tensor)]

@@ -111,9 +111,9 @@ def _tensor_of(name: str, value: Any) -> str:
         return (f"{name} is a PackedSequence: nn.utils.rnn.pad_packed_sequence({name}, batch_first=True)[0] makes one "
                 f"padded tensor of it, and {name}.data has the steps of all sequences")
     fields = getattr(value, "_fields", None) or getattr(value, "__dict__", {})
-    held = next((key for key in fields if isinstance(getattr(value, key, None), Tensor)), None)
-    if held is not None:
-        return f"{name} is a {kind}: take the tensor in it, {name}.{held}"
+    field = next((key for key in fields if isinstance(getattr(value, key, None), Tensor)), None)
+    if field is not None:
+        return f"{name} is a {kind}: take the tensor in it, {name}.{field}"
     if isinstance(value, (list, tuple)):
         return f"make one tensor of it: torch.stack({name}) of tensors, torch.tensor({name}) of numbers"
     if callable(value):

@@ -22,7 +22,8 @@ _KEY = "_claygrad_message"
 _MOST = 6           # operands that are described
 _MOST_HELD = 2      # of the parameters and buffers of a layer
 _SIGNATURE = re.compile(r"(?:; it is|^see|It is) \w+\(.*")      # at the end of a way out
-_CODE = re.compile(r"[\w\])]\.[a-z]\w+|\w\(|\w\[")
+_DTYPE = re.compile(r"(?:claygrad|torch)\.(?:u?int|float|b?float|bool|complex)\d*")
+_CODE = re.compile(r"[\w\])]\.[a-z]\w+|\w\(|[\w)]\[")
 _BELOW = re.compile(r"(?<!\n)\n  (?=\S)")        # begins a line that is not PyTorch's
 
 
@@ -135,7 +136,7 @@ class Message:
 
     def _add_what_fits(self, text: str) -> None:
         """Say with what change the call runs, where the way out has no code to write instead."""
-        told = _SIGNATURE.sub("", " ".join(self.way)).replace("claygrad.", "")
+        told = _DTYPE.sub("", _SIGNATURE.sub("", " ".join(self.way)))
         if text and (("batch_first" in text and "batch_first" not in told) or not _CODE.search(told)):
             self.way.append(text)
 

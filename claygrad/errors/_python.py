@@ -215,6 +215,10 @@ def none_hint(node: ast.AST | None, site: Site) -> str:
     made = site.made(node)
     where = site.given_at(node)
     value = getattr(made, "value", None)
+    if isinstance(made, ast.For):
+        loop = site.look(made.iter.func) if isinstance(made.iter, ast.Call) else type(site.look(made.iter))
+        if getattr(loop, "__name__", "") == "DataLoader":
+            return f"{name} is None{where.removesuffix(':')}: collate_fn, or __getitem__ of the dataset, has no return"
     if isinstance(node, ast.Call):
         value, name = node, f"what {short(node.func) or 'the function'}() returns"
     if isinstance(value, ast.Call):
@@ -331,6 +335,13 @@ def module_for_result(node: ast.AST | None, site: Site) -> str:
     value = site.look(node)
     name = (short(node) if node is not None else None) or "it"
     if hasattr(value, "_modules") and hasattr(value, "_parameters"):
+        call = getattr(site.made(node), "value", None)
+        data = [short(part) or "x" for part in call.args if isinstance(site.look(part), Tensor)] if isinstance(
+            call, ast.Call) else []
+        if data:
+            func = short(call.func) or type(value).__name__                     # type: ignore[union-attr]
+            return (f"{name} is a module, not its result{site.given_at(node)}: {func}(...) makes the layer, and the "
+                    f"data comes in a second call, {func}()({', '.join(data)})")
         return f"{name} is a module, not its result: call it with the data, {name}(x)"
     made = site.look(node.func) if isinstance(node, ast.Call) else MISSING
     if isinstance(made, type) and hasattr(made, "register_forward_hook") and isinstance(node, ast.Call):
@@ -500,6 +511,8 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
                 )
             loop = loop.args[0]
         inner = site.look(loop)
+        if isinstance(loop, ast.Call) and getattr(site.look(loop.func), "__name__", "") == "DataLoader" and loop.args:
+            inner = site.look(loop.args[0])                     # made there
         if any(one.__name__ in ("DataLoader", "Dataset") for one in type(inner).__mro__):
             dataset = getattr(inner, "dataset", inner)
             held, place = getattr(dataset, "tensors", None), line_of_return(type(dataset), "__getitem__")
@@ -545,9 +558,9 @@ def _unpacked(match: re.Match[str], site: Site) -> str:
         if isinstance(held, Tensor):
             if held.dim() > 1 and str(held.shape[-1]) == match[1]:
                 targets = getattr(getattr(statement, "targets", [None])[0], "elts", ())
-                names = ", ".join(short(one) or "_" for one in targets)
+                columns = ", ".join(short(one) or "_" for one in targets)
                 return (f"{short(value)} is one tensor of shape {tuple(held.shape)}, which is taken apart row by row: "
-                        f"{names} = {short(value)}.unbind(-1) takes its columns")
+                        f"{columns} = {short(value)}.unbind(-1) takes its columns")
             return (
                 f"{short(value)} is one tensor of shape {tuple(held.shape)}: it is taken apart row by row; count "
                 f"the names before ="
@@ -666,7 +679,7 @@ def _name(error: NameError, site: Site) -> str:
     return f"import it first: {made if home in (None, 'torch') else made.replace('torch', 'claygrad')}"
 
 
-def file_hint(error: OSError) -> str:
+def file_hint(error: OSError, reading: bool) -> str:
     """Of a file that claygrad could not open."""
     name = error.filename
     if not isinstance(name, (str, bytes, os.PathLike)):
@@ -675,6 +688,9 @@ def file_hint(error: OSError) -> str:
     folder = os.path.dirname(os.path.abspath(path))
     if isinstance(error, FileNotFoundError):
         if not os.path.isdir(folder):
+            if reading:
+                start = "" if os.path.isabs(path) else ", which starts at the working directory"
+                return f"there is no folder {folder}: correct the path{start}"
             return f"there is no folder {folder}: make it with os.makedirs(folder, exist_ok=True), or correct the path"
         ending = os.path.splitext(path)[1]
         alike = [one for one in os.listdir(folder) if one.endswith(ending)]

@@ -223,9 +223,9 @@ def way_out(context: Context) -> list[str]:
             if context.own:
                 break                            # whoever raised it has told more than a text tells
             asked = True
-            text = _of_kinds(context) if issubclass(context.kind, _OF_KINDS) else ""
-            if text:
-                return [text]
+            told = _of_kinds(context) if issubclass(context.kind, _OF_KINDS) else ""
+            if told:
+                return [told]
         match = pattern.search(context.head)
         if match is None:
             continue

@@ -12,7 +12,7 @@ from claygrad.core.dispatch.wrong_arguments import type_name
 from claygrad.core.graph.provenance import place_text
 from claygrad.errors._calls import near_parameter, parameters_in, signature_of
 from claygrad.errors._kinds import converted
-from claygrad.errors._source import MISSING, Line, assignment_before, short, value_of
+from claygrad.errors._source import MISSING, Line, assignment_before, line_of_return, short, value_of
 from claygrad.errors._ways import Context, hint, say
 
 
@@ -77,6 +77,11 @@ def tuple_for_tensor(match: re.Match[str], context: Context) -> str | None:
         name, kind = short(node.func) or "model", type(layers[at - 1]).__name__   # type: ignore[union-attr]
         return (f"{name}[{at - 1}], {kind}, returned a tuple, (output, hidden), which nn.Sequential passes on as it is"
                 f": call {kind} outside of it, output, hidden = rnn(x), or put a module between that returns x[0]")
+    given_tuple = next((x for x in context.call.args if type(x) is tuple), ())
+    if given_tuple and all(isinstance(x, str) for x in given_tuple):
+        at = next(i for i, x in enumerate(context.call.args) if x is given_tuple)
+        return (f"{context.name(at, match[1])} is a tuple of text, {given_tuple!r:.40}: strings are no numbers, so let "
+                f"the dataset give indices of classes, classes.index(label)")
     word = context.name(0, "the argument")
     made = assignment_before(word, context.line.code, context.line.number) if word.isidentifier() else None
     given = getattr(made, "value", None)
@@ -154,6 +159,33 @@ def array_for_a_number(_: re.Match[str], context: Context) -> str | None:
 say(r"can't allocate memory|not enough memory", "the sizes ask for more memory than there is: look whether two "
     "arguments changed places, or take smaller sizes or a smaller batch")
 say(r"Negative strides are not supported", "strides are 0 or more: x.flip(0) turns a dimension round")
+@hint(r"__init__\(\) got multiple values for argument '(\w+)'")
+def data_among_settings(match: re.Match[str], context: Context) -> str | None:
+    """`nn.Softmax(x, dim=1)`."""
+    node = context.line.expression
+    kind = context.owner_class()
+    if not isinstance(node, ast.Call) or not hasattr(kind, "register_forward_hook") or not node.args:
+        return None
+    func, words = short(node.func) or kind.__name__, ", ".join(f"{one.arg}={short(one.value)}" for one in node.keywords)
+    return (f"the brackets after {func} take settings, the data comes in a second call: "
+            f"{func}({words})({short(node.args[0]) or 'x'})")
+
+
+@hint(r"'float' object cannot be interpreted as an integer")
+def length_of_a_dataset(_: re.Match[str], context: Context) -> str | None:
+    dataset = next((x for x in context.call.args if hasattr(type(x), "__getitem__") and hasattr(type(x), "__len__")
+                    and not isinstance(x, (list, tuple, dict, str))), None)
+    where = "" if dataset is None else line_of_return(type(dataset), "__len__")
+    name = type(dataset).__name__
+    return f"__len__ of {name} gives a float, at {where}: // gives an int, or int(...)" if where else None
+
+
+@hint(r"randint\(\): argument 'size' \(position \d\) must be tuple of ints, not int")
+def shape_of_randint(_: re.Match[str], context: Context) -> str:
+    bounds = ", ".join(str(x) for x in context.call.args if isinstance(x, int))
+    return f"the shape comes after the bounds, as a tuple: torch.randint({bounds}, (n,)), with n the number of elements"
+
+
 say(r"expected BoolTensor for mask", "give it a mask: mask.bool(), or a comparison such as x > 0")
 say(r"requires specifying either an? (.+?), or an? (.+)", "pass one of the two by its name: {1}, or {2}")
 say(r"'Tensor' object has no attribute '(?:named_)?(?:parameters|buffers|modules|state_dict|children|training)'",

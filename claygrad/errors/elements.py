@@ -153,7 +153,14 @@ def condition(_: re.Match[str], context: Context) -> str | None:
     node = context.line.expression
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("min", "max", "sorted") and node.args:
         name, called = short(node.args[0]) or "x", short(node.func)
-        if isinstance(value_of(node.args[0], context.frame), (list, tuple)):
+        if len(node.args) == 2 and called in ("min", "max"):
+            return (f"Python's {called}() compares them as a whole: torch.{called}imum({name}, "
+                    f"{short(node.args[1]) or 'y'}) compares each element")
+        given = value_of(node.args[0], context.frame)
+        if isinstance(given, (list, tuple)) and (len(node.keywords) or not all(isinstance(x, Tensor) for x in given)):
+            return (f"{called}() compares tensors with each other, and they have several elements: let key give one "
+                    f"number for each, {called}({name}, key=lambda t: t[1].mean().item())")
+        if isinstance(given, (list, tuple)):
             way = f", or torch.stack({name}).{called}(0).values for each element" * (called != "sorted")
             return (f"{called}() compares the tensors in {name} with each other, and they have several elements: give "
                     f"it numbers, {called}(x.mean().item() for x in {name}){way}")

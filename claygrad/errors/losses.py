@@ -1,6 +1,7 @@
 """Ways out of errors of losses: what each argument must be, and what was given."""
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from typing import Any
@@ -90,6 +91,11 @@ def class_out_of_range(match: re.Match[str], context: Context) -> str | None:
 
 @hint(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
 def other_batch(match: re.Match[str], context: Context) -> str | None:
+    node = context.line.expression
+    parts = [ast.unparse(part) for part in getattr(node, "args", ())[:2]]
+    if len(parts) == 2 and ("[:, :-1" in parts[0]) != ("[:, 1:" in parts[1]):
+        return (f"{match[1]} rows of scores need one target each, and {match[2]} came: scores[:, :-1] go with "
+                f"target[:, 1:], so cut both")
     return (f"{_TARGETS}: {match[1]} rows of scores need one target each, and {match[2]} came; a reshape before may "
             "have "
             "mixed batch and features")
@@ -123,6 +129,10 @@ def sizes_of_pairs(_: re.Match[str], context: Context) -> str | None:
         return f"input and target must have one shape: {second}.unsqueeze(1), or {first}.squeeze(1)"
     if (*a, 1) == b:
         return f"input and target must have one shape: {second}.squeeze(1), or {first}.unsqueeze(1)"
+    if len(a) == 2 and len(b) == 1 and a[0] == b[0]:
+        return (f"input and target must have one shape: here {shape_text(a)} and {shape_text(b)}, {a[1]} scores for "
+                f"each sample; with one class each, F.cross_entropy({first}, {second}.long()) takes them so, and "
+                "otherwise make the last layer with one output")
     return f"input and target must have one shape: here {shape_text(a)} and {shape_text(b)}"
 
 

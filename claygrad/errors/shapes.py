@@ -135,7 +135,8 @@ def broadcasting(match: re.Match[str], context: Context) -> str | None:
         if "." in fixed and value_of(parsed(fixed), context.frame) is held and held.is_leaf:
             return (f"{rule}: {fixed} was made for {least} in dimension {at - width}, and {names[longer]} has "
                     f"{padded[longer][at]}: make it for as many, or cut the input")
-        return (f"{rule}: where they go together, take the same part, {names[longer]}[{':, ' * own}:{least}]; or "
+        cut = names[longer] if re.fullmatch(r"[\w.()\[\], ]+", names[longer]) else f"({names[longer]})"
+        return (f"{rule}: where they go together, take the same part, {cut}[{':, ' * own}:{least}]; or "
                 f"reshape one of them")
     return f"{rule}: reshape or transpose one of them, or take the same part of both"
 
@@ -292,6 +293,10 @@ def _padded(dim: int, number: int, context: Context) -> str:
     more = more if max(more) > 0 else [-n for n in more]
     if min(more) < 0:
         return ""
+    if all(n == 0 or shape[at] == 1 for at, n in enumerate(more)):
+        sizes = ", ".join("-1" if n == 0 else str(shape[at] + n) for at, n in enumerate(more))
+        became = tuple(m + n for m, n in zip(shape, more, strict=True))
+        return f": {name}.expand({sizes}) is {shape_text(became)}, with what it has for each"
     while more and more[0] == 0:
         more = more[1:]
     widths = ", ".join(f"0, {n}" for n in reversed(more))

@@ -96,6 +96,20 @@ say(
     "{1}() takes no tensor and no number: x.{1}() casts x, and x.to(y.dtype) takes another tensor's dtype",
 )
 say(
+    r"stft\(.*expected a 1D window tensor of size equal to win_length=(\d+), but got window with size \[(\d+)\]",
+    "the window has as many elements as win_length, which is n_fft if it is left out: torch.hann_window({1}), or "
+    "n_fft={2}",
+)
+say(
+    r"stft requires the return_complex parameter",
+    "pass return_complex=True; torch.view_as_real(spec) gives pairs of real numbers",
+)
+say(
+    r"Jacobian mismatch for output (\d+) with respect to input (\d+)",
+    "differences of float32 are too coarse: give it inputs of float64, x.double().requires_grad_(), and if it fails "
+    "then, the derivative of output {1} for input {2} is wrong",
+)
+say(
     r"Expected all elements of parameter_and_buffer_dicts to be dictionaries",
     "parameters go by their names: dict(model.named_parameters()) in place of a list of tensors",
 )

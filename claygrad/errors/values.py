@@ -5,6 +5,8 @@ import ast
 import re
 from typing import Any
 
+import numpy
+
 from claygrad.core import Tensor
 from claygrad.core.dispatch.promotion import facts
 from claygrad.errors._calls import described, shape_of, shape_text
@@ -52,7 +54,8 @@ def two_devices(_: re.Match[str], context: Context) -> str | None:
             context.lines += [f"{name}: {described(x, True)}{context.made(x)}" for name, x in found]
             return ("the optimizer's state is where the model was before: make the optimizer after model.to(device), "
                     "or move its state by optimizer.load_state_dict(optimizer.state_dict())")
-    if context.module is not None and any(facts(x)[2] == "meta" for _, x in context.operands()):
+    held = [] if context.module is None else [*context.module.parameters(False), *context.module.buffers(False)]
+    if context.module is not None and any(facts(x)[2] == "meta" for x in [*held, *(x for _, x in context.operands())]):
         return ('a tensor on the meta device has a shape but no values: make the model outside of '
                 'torch.device("meta"), or give it memory with model.to_empty(device="cpu") and then its values, '
                 'load_state_dict(...)')
@@ -235,6 +238,14 @@ say(r"Boolean value of Tensor with no values is ambiguous", "ask for x.numel() =
 @hint(r"only integer tensors of a single element can be converted to an index")
 def list_times_tensor(_: re.Match[str], context: Context) -> str | None:
     node = context.line.expression
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    if isinstance(index, ast.Call) and getattr(index.func, "attr", "") in ("max", "min"):
+        best = short(index.func.value) or "x"                                              # type: ignore[attr-defined]
+        return (f"{index.func.attr}() is the value, and an index is wanted: "              # type: ignore[attr-defined]
+                f"{best}.arg{index.func.attr}().item()")                                   # type: ignore[attr-defined]
+    if index is not None and not isinstance(index, ast.Slice) and any(one.tensor.numel() > 1 for one in context.seen):
+        name, which = short(node.value) or "values", short(index) or "index"                # type: ignore[union-attr]
+        return f"it takes one integer, and several came: [{name}[j] for j in {which}.tolist()] takes one for each"
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return None
     for part in (node.left, node.right):
@@ -259,6 +270,21 @@ say(r"could not determine the shape of object type|[Cc]ould not infer dtype of",
     "lists of them, or a "
     "NumPy array of numbers")
 say(r"can't convert np\.ndarray of type", "cast the array first: .astype(np.float32) or .astype(np.int64)")
+@hint(r"expected np\.ndarray \(got (tuple|list|dict)\)")
+def array_in_a_container(match: re.Match[str], context: Context) -> str | None:
+    """What an environment returns: an array, and a dict of other things."""
+    node = context.line.expression
+    part = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    held = value_of(part, context.frame)
+    keys = (list(held) if isinstance(held, dict) else range(len(held))) if isinstance(held, (tuple, list, dict)) else []
+    at = next((key for key in keys if isinstance(held[key], numpy.ndarray)), None)
+    if at is None:
+        return None
+    name = (short(part) if part is not None else None) or "it"
+    more = f", and all of them np.stack({name})" * (isinstance(held, list))
+    return f"{name} is a {match[1]} with the array in it: torch.from_numpy({name}[{at!r}]){more}"
+
+
 say(r"expected np\.ndarray", "from_numpy takes NumPy arrays: use torch.tensor(...) for lists and numbers")
 say(r"can only concatenate str", 'make text of the tensor: f"loss {{loss.item():.4f}}", or str(loss.item())')
 say(r"can only concatenate (list|tuple)", "a {1} and a tensor do not join: torch.tensor(list) + x adds numbers, list "

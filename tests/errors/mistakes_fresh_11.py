@@ -1,4 +1,4 @@
-"""Mistakes that programs of vision, language, graphs and reinforcement learning make: those of three sets, written
+"""Mistakes that programs of vision, language, graphs and reinforcement learning make: those of several sets, written
 before anybody looked at what claygrad says of them, where it said too little at first.
 
 `# <-` marks the lines that the message or the traceback must name; the text after the name is a part of the way out.
@@ -348,4 +348,161 @@ alpha = torch.zeros(n).scatter_add_(0, edge[1], score.exp())  # <-
 mistake("grid sample missing batch", "it runs with grid.unsqueeze(0), (1, 4, 4, 2)", """
 img, grid = torch.rand(1, 3, 8, 8), torch.rand(4, 4, 2)
 y = F.grid_sample(img, grid)  # <-
+""")
+
+mistake("gym observation tuple", "torch.from_numpy(obs[0])", """
+obs = (np.zeros(4, dtype=np.float32), {})
+x = torch.from_numpy(obs)  # <-
+""")
+
+mistake("soft update of target with wrong zip", "(0.01 * p)[:4]", """
+online, target = nn.Linear(4, 8), nn.Linear(4, 4)
+with torch.no_grad():
+    for p, tp in zip(online.parameters(), target.parameters()):
+        tp.mul_(0.99).add_(0.01 * p)  # <-
+""")
+
+mistake("load with wrong path", "checkpoints: correct the path", """
+state = torch.load("checkpoints/missing_model.pt")  # <-
+""")
+
+mistake("sort list of predictions by tensor key", "sorted(preds, key=lambda t: t[1].mean().item())", """
+preds = [("a", torch.tensor([0.1, 0.2])), ("b", torch.tensor([0.3, 0.1]))]
+best = sorted(preds, key=lambda t: t[1])  # <-
+""")
+
+mistake("list index by tensor float", "p.argmax().item()", """
+names = ["cat", "dog"]
+p = torch.tensor([0.2, 0.8])
+print(names[p.max()])  # <-
+""")
+
+mistake("string label comparison", "make a tensor of the other side first", """
+y = torch.tensor([0, 1])
+acc = (y == ["cat", "dog"]).float().mean()  # <-
+""")
+
+mistake("wrong number of loader items", "gives batches of TensorDataset, which holds 3 tensors", """
+data = torch.utils.data.TensorDataset(torch.randn(6, 2), torch.randn(6), torch.arange(6))
+for x, y in torch.utils.data.DataLoader(data, batch_size=2):  # <-
+    pass
+""")
+
+mistake("class not instance", "make the model first, model = Net(), and give the data to it", """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def forward(self, x): return self.fc(x)
+out = Net(torch.randn(1, 2))  # <-
+""")
+
+mistake("activation class called with data", "nn.ReLU()(x)", """
+x = torch.randn(2, 3)
+y = nn.ReLU(x)
+z = y + 1  # <-
+""")
+
+mistake("softmax module called with dim positional", "nn.Softmax(dim=1)(torch.randn(2, 3))", """
+y = nn.Softmax(torch.randn(2, 3), dim=1)  # <-
+""")
+
+mistake("vit position embedding without cls", "self.cls.expand(2, -1, -1) is (2, 1, 16)", """
+class ViT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Conv2d(3, 16, 8, 8)
+        self.cls = nn.Parameter(torch.zeros(1, 1, 16))
+        self.pos = nn.Parameter(torch.zeros(1, 16, 16))
+    def forward(self, x):
+        x = self.proj(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.cls, x], dim=1)  # <-
+        return x + self.pos
+ViT()(torch.randn(2, 3, 32, 32))
+""")
+
+mistake("logits shift mismatch", "scores[:, :-1] go with target[:, 1:], so cut both", """
+logits = torch.randn(2, 10, 50)
+labels = torch.randint(0, 50, (2, 10))
+loss = F.cross_entropy(logits[:, :-1].reshape(-1, 50), labels.reshape(-1))  # <-
+""")
+
+mistake("lora merge shapes", "it runs the other way round, B @ A", """
+w = nn.Linear(16, 32).weight
+A, B = torch.randn(4, 16), torch.randn(32, 4)
+w2 = w + A @ B  # <-
+""")
+
+mistake("moe index select float gates", "[experts[j] for j in idx[:, 0].tolist()]", """
+gates = torch.softmax(torch.randn(5, 3), -1)
+val, idx = gates.topk(2)
+experts = [nn.Linear(4, 4) for _ in range(3)]
+x = torch.randn(5, 4)
+out = experts[idx[:, 0]](x)  # <-
+""")
+
+mistake("beam index tensor to tuple", "[beams[j] for j in i.tolist()]", """
+beams = [[1, 2], [3, 4]]
+i = torch.tensor([0, 1])
+best = beams[i]  # <-
+""")
+
+mistake("mel spectrogram window on wrong device dtype", "torch.hann_window(400), or n_fft=512", """
+wave = torch.randn(1, 16000)
+spec = torch.stft(wave, n_fft=400, hop_length=160, window=torch.hann_window(512), return_complex=True)  # <-
+""")
+
+mistake("stft without return complex", "pass return_complex=True", """
+wave = torch.randn(16000)
+spec = torch.stft(wave, 400)  # <-
+""")
+
+mistake("gradcheck in float", "x.double().requires_grad_()", """
+def f(x): return x * 2 if x.dtype == torch.float64 else x * 2.001
+x = torch.randn(3, requires_grad=True)
+torch.autograd.gradcheck(lambda v: (v * 1e3).exp(), (x,))  # <-
+""")
+
+mistake("dataset returns string label", "let the dataset give indices of classes", """
+class D(torch.utils.data.Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, i): return torch.zeros(2), "cat"
+for x, y in torch.utils.data.DataLoader(D(), batch_size=2):
+    loss = F.cross_entropy(x, y)  # <-
+""")
+
+mistake("dataset index float", "// gives an int, or int(...)", """
+class D(torch.utils.data.Dataset):
+    def __init__(self): self.x = torch.randn(10, 2)
+    def __len__(self): return len(self.x) / 2
+    def __getitem__(self, i): return self.x[i]
+loader = torch.utils.data.DataLoader(D(), batch_size=2, shuffle=True)  # <-
+""")
+
+mistake("collate returns none", "collate_fn, or __getitem__ of the dataset, has no return", """
+def collate(batch):
+    torch.stack(batch)
+for x in torch.utils.data.DataLoader([torch.zeros(2)] * 4, batch_size=2, collate_fn=collate):
+    y = x * 2  # <-
+""")
+
+mistake("max of python on two tensors", "torch.maximum(a, b) compares each element", """
+a, b = torch.randn(3), torch.randn(3)
+m = max(a, b)  # <-
+""")
+
+mistake("randint missing size", "torch.randint(0, 10, (n,))", """
+x = torch.randint(0, 10)  # <-
+""")
+
+mistake("two logits with bce", "y.long()) takes them so", """
+model = nn.Linear(3, 2)
+y = torch.tensor([1., 0., 1., 1.])
+loss = F.binary_cross_entropy_with_logits(model(torch.randn(4, 3)), y)  # <-
+""")
+
+mistake("autoencoder flattened vs image", "it runs with img.flatten(1), (4, 64)", """
+ae = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.Linear(8, 64))
+img = torch.rand(4, 1, 8, 8)
+loss = F.binary_cross_entropy(torch.sigmoid(ae(img)), img)  # <-
 """)

@@ -310,7 +310,7 @@ class D(torch.utils.data.Dataset):
 next(iter(torch.utils.data.DataLoader(D(), batch_size=2)))  # <-
 """)
 
-mistake("getitem tensor list", "use .item() on one integer, or .long() first", """
+mistake("getitem tensor list", "[self.files[j] for j in i.tolist()] takes one for each", """
 class D(torch.utils.data.Dataset):
     def __init__(self): self.files = ["a", "b", "c"]
     def __len__(self): return 3

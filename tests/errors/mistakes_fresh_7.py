@@ -231,7 +231,7 @@ mistake("view as complex shape", "a last dimension of size 2; it is view_as_comp
 z = torch.view_as_complex(torch.randn(3, 3))  # <-
 """)
 
-mistake("stft window", "torch.randn(100) (100,), torch.hann_window(32) (32,))", """
+mistake("stft window", "torch.hann_window(64), or n_fft=32", """
 s = torch.stft(torch.randn(100), 64, window=torch.hann_window(32), return_complex=True)  # <-
 """)
 

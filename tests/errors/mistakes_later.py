@@ -183,7 +183,7 @@ mistake("stack of different dtype ok cat device", r'x\.to\(y\.device\); a model 
 torch.cat([torch.ones(2), torch.ones(2, device="meta")])  # <-
 """)
 
-mistake("where scalar conditions", r'where they go together, take the same part, torch\.ones\(3\) >', """
+mistake("where scalar conditions", r'where they go together, take the same part, \(torch\.ones\(3\) > 0\)\[:2\]', """
 torch.where(torch.ones(3) > 0, torch.ones(2), torch.ones(4))  # <-
 """)
 
@@ -417,7 +417,7 @@ mistake("tensor as bool in assert", r'\(x > 0\)\.any\(\) or \(x > 0\)\.all\(\); 
 assert torch.tensor([True, False])  # <-
 """)
 
-mistake("max python builtin", r'\(x > 0\)\.any\(\) or \(x > 0\)\.all\(\); \& and \| instead of `and`', """
+mistake("max python builtin", r'torch\.maximum\(torch\.ones\(2, 2\), torch\.zeros\(2, 2\)\)', """
 max(torch.ones(2, 2), torch.zeros(2, 2))  # <-
 """)
 

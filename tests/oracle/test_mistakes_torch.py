@@ -23,7 +23,7 @@ OTHER_TEXT = {"an unknown keyword", "a size as a list of floats", "a tensor wher
               "reinforce numpy reward", "shape call", "conv padding str", "named 4 of 27",
               "reshape with keyword", "save lambda module", "load weights only", "vmap inner line",
               # an inner function of PyTorch's, and one with two signatures
-              "huggingface style output to loss", "random split of floats"}
+              "huggingface style output to loss", "random split of floats", "dataset returns string label"}
 
 # What PyTorch's Python functions say where they ask no tensor for its size; claygrad checks the argument before.
 OTHER_KIND = {"mse swapped none", "criterion of tuple", "forward no return"}
