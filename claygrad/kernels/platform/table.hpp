@@ -2,12 +2,16 @@
 #pragma once
 #include "platform/dtypes.hpp"
 
-namespace clay {
-namespace CLAY_ISA {
-
 #define CLAY_FAMILY(name)                  \
     extern const Kernel name##_kernels[];  \
     extern const int64_t name##_count;
+
+namespace clay {
+#if defined(__AVX512F__)                   // files that are not built for this set: `shared_sources` of kernels/meson.build
+namespace avx2 { CLAY_FAMILY(windows) }
+#endif
+namespace CLAY_ISA {
+
 CLAY_FAMILY(unary)
 CLAY_FAMILY(binary)
 CLAY_FAMILY(compare)
@@ -28,7 +32,12 @@ CLAY_FAMILY(loss)
 CLAY_FAMILY(scan)
 CLAY_FAMILY(select)
 CLAY_FAMILY(attention)
+#if defined(__AVX512F__)
+using avx2::windows_kernels;
+using avx2::windows_count;
+#else
 CLAY_FAMILY(windows)
+#endif
 CLAY_FAMILY(resample)
 CLAY_FAMILY(bags)
 CLAY_FAMILY(shaped)
