@@ -32,7 +32,8 @@ LARGEST = 9_000_000          # bytes of a wheel; tests/test_sizes.py has the oth
 # frames.
 SHORT = ("tests/test_sizes.py", "tests/test_import.py", "tests/test_exchange.py", "tests/test_protocol.py",
          "tests/autograd", "tests/core", "tests/errors", "tests/debug", "tests/semantics", "tests/serialization",
-         "tests/nn/behaviour", "--ignore=tests/errors/test_notebook.py")          # needs Jupyter
+         "tests/nn/behaviour",
+         "--ignore=tests/errors/test_notebook.py", "--ignore=tests/debug/test_graph_page.py")     # Jupyter, Chromium
 TEST_NEEDS = ("pytest>=8.3", "pytest-timeout>=2.3", "hypothesis>=6.100", "safetensors>=0.5")
 
 

@@ -22,10 +22,10 @@ class Browser:
     def __init__(self, folder: Path, width: int = 1300, height: int = 900) -> None:
         self.process = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
-            for line in self.process.stdout:
-                found = re.search(r"started successfully on port (\d+)", line)
-                if found:
-                    break
+            lines = (re.search(r"started successfully on port (\d+)", line) for line in self.process.stdout)
+            found = next(filter(None, lines), None)
+            if found is None:
+                raise RuntimeError(f"{DRIVER} ended before it listened, with code {self.process.wait(20)}")
             self.port = int(found[1])
             options = {"binary": CHROMIUM, "args": ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                                                     f"--user-data-dir={folder}", f"--window-size={width},{height}"]}
