@@ -12,6 +12,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from claygrad import core
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.graph.intercept import set_levels
 from claygrad.core.sparse_tensor import parts
 
@@ -287,3 +288,5 @@ def _complex_style(values: list[complex]) -> tuple[Callable[[complex], str], int
         return real_text(value.real) + ("" if imag.startswith("-") else "+") + imag + "j"
 
     return text, real_width + imag_width + 1
+
+guard_package(__name__)          # Note [Entry points]

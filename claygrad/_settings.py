@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.dispatch import determinism as _determinism
 from claygrad.core.python_api import flush_denormals
 from claygrad.core.user_warnings import is_always, set_always, warn
@@ -125,3 +126,5 @@ def set_warn_always(b: bool) -> None:
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
     set_always(b)
+
+guard_package(__name__)          # Note [Entry points]

@@ -14,6 +14,7 @@ import zipfile
 from typing import Any
 
 from claygrad._lazy import lazy
+from claygrad.core.cpython.entry_points import guard_package
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -152,3 +153,5 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
 
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

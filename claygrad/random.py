@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.data.device import device, parse_device
 from claygrad.native.random import default_generator, generator_of, generators_in_use
 
@@ -72,3 +73,5 @@ def fork_rng(devices: Iterable | None = None, enabled: bool = True, _caller: str
         set_rng_state(state)
         for generator, kept in zip(others, states, strict=True):
             generator.set_state(kept)
+
+guard_package(__name__)          # Note [Entry points]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 from claygrad.core.data.device import device
 from claygrad.devices import first_there
@@ -85,3 +86,5 @@ class device_index:
             set_device_index(self._before)
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad._lazy import lazy
 from claygrad.amp import autocast_mode, grad_scaler
 from claygrad.core import float16
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.user_warnings import warn
 
 if TYPE_CHECKING:
@@ -56,3 +57,5 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
 
 __path__: list[str] = []         # the modules below it have no files
 __getattr__ = lazy("claygrad.cuda.amp")
+
+guard_package(__name__)          # Note [Entry points]

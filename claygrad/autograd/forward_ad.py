@@ -7,6 +7,7 @@ from claygrad.autograd._function_tangents import register
 from claygrad.autograd._tangents import enable, enter, is_enabled, leave, level_at, levels
 from claygrad.autograd.grad_mode import _Mode
 from claygrad.core import Tensor, op_named
+from claygrad.core.cpython.entry_points import guard_package
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 register()
@@ -113,3 +114,5 @@ class _set_fwd_grad_enabled(_Mode):
 
     def __exit__(self, *error: object) -> None:
         enable(self.prev)
+
+guard_package(__name__)          # Note [Entry points]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.user_warnings import warn
 from claygrad.profiler import EventList, FunctionEvent, FunctionEventAvg, kineto_available, record_function
 from claygrad.profiler import profile as _profile
@@ -153,3 +154,5 @@ class emit_nvtx(_OfADevice):
 
 class emit_itt(_OfADevice):
     what = "ITT"
+
+guard_package(__name__)          # Note [Entry points]

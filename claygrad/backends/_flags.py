@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.cpython.entry_points import guard_package
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -84,3 +86,5 @@ class Precision:
         if name == "fp32_precision" and value not in ("ieee", "tf32", "bf16", "none"):
             raise RuntimeError(f"Invalid precision: {value}")
         self.__dict__[name] = value
+
+guard_package(__name__)          # Note [Entry points]

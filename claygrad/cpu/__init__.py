@@ -4,6 +4,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 
 __all__ = ["Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available",
@@ -95,3 +96,5 @@ def current_stream(device: Any = None) -> Stream:
 
 
 __getattr__ = lazy(__name__, ("amp",))
+
+guard_package(__name__)          # Note [Entry points]

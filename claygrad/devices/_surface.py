@@ -9,6 +9,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.data.device import device as Device
 from claygrad.core.data.device import parse_device
 from claygrad.devices import available, table_of
@@ -447,3 +448,5 @@ class _stream_context:
     def __exit__(self, *exc: object) -> None:
         if self.stream is not None:
             self.stream.__exit__(*exc)
+
+guard_package(__name__)          # Note [Entry points]

@@ -19,6 +19,7 @@ import numpy
 
 from claygrad.autograd.grad_mode import is_grad_enabled, no_grad
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.graph.engine import queue_callback
 from claygrad.core.user_warnings import warn
 from claygrad.distributed import _buckets
@@ -523,3 +524,5 @@ class _Shadow(JoinHook):
         ddp = self.ddp
         root = ddp._common_rank(is_last_joiner)
         sync([*ddp._params, *ddp._buffers_to_sync], ddp.process_group, root)
+
+guard_package(__name__)          # Note [Entry points]

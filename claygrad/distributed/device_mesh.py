@@ -8,6 +8,7 @@ from typing import Any
 from claygrad._lazy import lazy
 from claygrad.core import Tensor
 from claygrad.core import device as device_class
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributed._group import (
     get_process_group_ranks,
     get_rank,
@@ -276,3 +277,5 @@ def init_device_mesh(
 
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

@@ -16,6 +16,7 @@ from datetime import timedelta
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributed._group import DistNetworkError, DistStoreError
 
 __all__ = ["FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
@@ -454,3 +455,5 @@ def _bound(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any
             value = list(value)
         out.append(value)
     return out
+
+guard_package(__name__)          # Note [Entry points]

@@ -113,7 +113,7 @@ def cut_lines(context: Context) -> str:
         what = _cutter(made.expression)
         if what is not None:
             return _OUT_OF[what]
-    frozen = [node for node in statements(line.code.co_filename) if node.lineno < line.number and freezes(node)]
+    frozen = [node for node in statements(line.code.co_filename) if freezes(node) and _runs_before(node, line)]
     if frozen:
         context.lines.append(f"parameters were frozen at {Line.at(line.code, frozen[-1].lineno)}")
     return ("nothing it was computed from requires grad: call requires_grad_() on the parameters (or pass "
@@ -186,6 +186,15 @@ def _follow(context: Context, name: str, frame: Any, code: CodeType, line: int, 
         return _follow_call(context, made, name, frame, seen)
     context.lines.append(f"it was cut from its graph at {Line.at(code, made.lineno)}")
     return _OUT_OF[what]
+
+
+def _runs_before(node: ast.stmt, line: Line) -> bool:
+    """Whether a statement is above a line in the same function, or in a function that this one names."""
+    at = node.lineno
+    if at in {number for *_, number in line.code.co_lines()}:
+        return at < line.number
+    return any(isinstance(other, ast.FunctionDef) and other.lineno <= at <= (other.end_lineno or at)
+               and other.name in line.code.co_names for other in statements(line.code.co_filename))
 
 
 def freezes(node: ast.stmt) -> bool:

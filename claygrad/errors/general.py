@@ -226,7 +226,7 @@ def other_dtype(match: re.Match[str], context: Context) -> str | None:
     )
     here = f" (here {dtypes})" if dtypes else ""
     if not dtypes and re.search(r"got (?:str|float|int|list|tuple|NoneType|bool)\b", head):
-        want = "int" if re.search(r"long|[Ii]nt", match[0]) else "float"
+        want = "int" if re.search(r"\b(?:long|[Ii]nt)", match[0]) else "float"
         return f"give it a Python number: {want}(value){_see(context)}"
     negative = re.search(
         r"(?:not|n't|no|cannot|may not|un)\W?(?:\w+ ){0,3}support|not "
@@ -239,7 +239,7 @@ def other_dtype(match: re.Match[str], context: Context) -> str | None:
         return f"integers do not do here: cast with .float() first{here}"
     if re.search(r"[Cc]omplex", match[0]) and negative:
         return f"it takes real numbers: x.real, x.imag or x.abs(){here}"
-    if re.search(r"long|[Ii]nt", match[0]):
+    if re.search(r"\b(?:long|[Ii]nt)", match[0]):
         return f"it takes integers: cast with .long(){here}"
     if re.search(r"[Bb]ool", match[0]):
         return f"it takes a mask: mask.bool(), or a comparison such as x > 0{here}"

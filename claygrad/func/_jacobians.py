@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claygrad.autograd._batched import inner_level, is_batch
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard
 from claygrad.func._transforms import chosen, jvp_by, vjp_by
 from claygrad.func._vmap import vmap
 from claygrad.utils.pytree import tree_flatten, tree_map, tree_unflatten
@@ -56,7 +57,7 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
         result = tree_unflatten(made, out_spec)
         return (result, aux) if has_aux else result
 
-    return wrapper
+    return guard(wrapper)          # Note [Entry points]
 
 
 def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
@@ -103,7 +104,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
         result = tree_unflatten(made, out_spec)
         return (result, aux) if has_aux else result
 
-    return wrapper
+    return guard(wrapper)          # Note [Entry points]
 
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:

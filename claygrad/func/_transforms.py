@@ -10,6 +10,7 @@ from claygrad.autograd._function_tangents import register
 from claygrad.autograd._tangents import cut, enter, leave, levels
 from claygrad.autograd.grad_mode import enable_grad
 from claygrad.core import AccumulateGrad, Tensor
+from claygrad.core.cpython.entry_points import guard
 from claygrad.ops.fill import ones_like, zeros_like
 from claygrad.utils.pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -142,7 +143,7 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
             value = outer(output, own)
             return (result, (value, tree_map(lambda x: outer(x, own), aux))) if has_aux else (result, value)
 
-    return wrapper
+    return guard(wrapper)          # Note [Entry points]
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -158,7 +159,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
         found, rest = both(*args, **kwargs)
         return (found, rest[1]) if has_aux else found
 
-    return wrapper
+    return guard(wrapper)          # Note [Entry points]
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from claygrad import random
 from claygrad.autograd._batched import entered, level_of, value_at, wrap
 from claygrad.core import UPCALLS, Tensor
+from claygrad.core.cpython.entry_points import guard
 from claygrad.func import _batch_functions, _batch_rules
 from claygrad.ops._registry import NAMESPACES
 from claygrad.utils.pytree import broadcast_to_and_flatten as _broadcast_to_and_flatten
@@ -47,7 +48,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             return _mapped(func, size, dims, given, spec, out_dims, randomness, kwargs)
         return _in_chunks(func, size, chunk_size, dims, given, spec, out_dims, randomness, kwargs)
 
-    return functools.wraps(func)(wrapper) if hasattr(func, "__name__") else wrapper
+    return guard(functools.wraps(func)(wrapper) if hasattr(func, "__name__") else wrapper)    # Note [Entry points]
 
 
 def _get_name(func: Any) -> str:

@@ -1,6 +1,7 @@
 """`torch.fx`: a module's calls as a graph that can be read, changed and run again as Python."""
 from __future__ import annotations
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 from claygrad.fx import immutable_collections
 from claygrad.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
@@ -31,3 +32,5 @@ __all__ = [
 ]
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

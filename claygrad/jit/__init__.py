@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 from claygrad.jit._functions import (
     ScriptFunction,
@@ -61,3 +62,5 @@ __all__ = ["Attribute", "Error", "Final", "RecursiveScriptModule", "ScriptFuncti
            "trace_module", "unused", "wait"]
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

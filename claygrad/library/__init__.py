@@ -1,6 +1,7 @@
 """`torch.library`: operators of one's own, under `torch.ops.<namespace>.<name>`, with shapes and gradients."""
 from __future__ import annotations
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 from claygrad.library._custom import CustomOpDef, custom_op, triton_op, wrap_triton
 from claygrad.library._library import (
@@ -23,3 +24,5 @@ __all__ = ["CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fal
            "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton"]
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

@@ -9,6 +9,7 @@ import multiprocessing
 import multiprocessing.connection          # as PyTorch does: programs find it there
 from multiprocessing import *  # noqa: F403
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core import shared_memory as sharing
 from claygrad.multiprocessing import reductions, spawn as _spawn_module
 from claygrad.multiprocessing.reductions import init_reductions
@@ -58,3 +59,5 @@ def _get_thread_name() -> str:
 
 
 init_reductions()
+
+guard_package(__name__)          # Note [Entry points]

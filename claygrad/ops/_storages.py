@@ -26,6 +26,7 @@ from claygrad.core import (
     share,
 )
 from claygrad.core import shared_memory as sharing
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.user_warnings import warn
 from claygrad.ops._untyped import elements_from_buffer
 
@@ -449,3 +450,5 @@ def _cast(kind: dtype) -> Any:
 
 
 attach({"_to": _bytes_to, **{name: _cast(DTYPES[kind]) for name, kind in _CASTS.items()}}, Storage)
+
+guard_package(__name__)          # Note [Entry points]

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
@@ -21,3 +22,5 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
             delattr(tensor, name)
         for name, value in new.items():
             setattr(tensor, name, value)
+
+guard_package(__name__)          # Note [Entry points]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from claygrad.core import DTYPES, Tensor, array_of, device, empty, host_array
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.serialization._archive import replacing
 
 __all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
@@ -119,3 +120,5 @@ def load_model(model: Any, filename: str | os.PathLike[str], strict: bool = True
         raise RuntimeError("\n".join(lines))
     model.load_state_dict(tensors, strict=False)
     return missing, unknown
+
+guard_package(__name__)          # Note [Entry points]

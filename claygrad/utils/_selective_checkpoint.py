@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.dispatch.intercepted import unrecorded
 from claygrad.core.graph.saved_values import keep, kept
 from claygrad.utils._python_dispatch import TorchDispatchMode
@@ -154,3 +155,5 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     storage: defaultdict[Any, dict[int, Any]] = defaultdict(dict)
     return (_CachingTorchDispatchMode(policy, storage, allow_cache_entry_mutation),
             _CachedTorchDispatchMode(None, storage, allow_cache_entry_mutation))
+
+guard_package(__name__)          # Note [Entry points]

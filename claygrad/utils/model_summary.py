@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from claygrad.autograd import no_grad
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.nn.modules.module import Module
 from claygrad.nn.parameter import is_lazy
 from claygrad.random import get_rng_state, set_rng_state
@@ -183,3 +184,5 @@ def human(count: int) -> str:
         return f"{count} B"
     power = min(int(math.log(count, 1024)), 4)
     return f"{count / 1024 ** power:.1f} {'KMGT'[power - 1]}iB"
+
+guard_package(__name__)          # Note [Entry points]

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[2] / "claygrad"
 
 # A module sees its own floor and those below it.
 RANK = {"core/cpython": 0, "core/data": 1, "core/graph": 3, "core": 3, "core/dispatch": 4, "native": 5}
-OWN_RANK = {"core/errors": 0, "core/user_warnings": 0, "core/op": 2}      # modules of core/ that everything below tensors knows too
+OWN_RANK = {"core/errors": 0, "core/own_files": 0, "core/user_warnings": 0, "core/op": 2}      # modules of core/ that everything below tensors knows too
 
 # Modules that look up: none, and none is added.
 LOOKING_UP: set[tuple[str, str]] = set()

@@ -10,6 +10,7 @@ from typing import Any
 from claygrad._lazy import lazy
 from claygrad.autograd.grad_mode import no_grad
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributed._group import get_rank, is_initialized, of
 from claygrad.distributed.checkpoint.shards import FlatShard
 from claygrad.distributed.objects import sent_to_all
@@ -276,3 +277,5 @@ def set_state_dict(
 
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

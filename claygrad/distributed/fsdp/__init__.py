@@ -1,5 +1,6 @@
 """Parameters in shares: every rank keeps a part of each, and has them whole only while they are used."""
 
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 from claygrad.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -53,3 +54,5 @@ __all__ = [
     "register_fsdp_forward_method",
 ]
 __getattr__ = lazy(__name__, ("sharded_grad_scaler", "wrap"))
+
+guard_package(__name__)          # Note [Entry points]

@@ -11,6 +11,7 @@ from typing import Any
 from claygrad._lazy import lazy
 from claygrad.autograd import Function
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.distributed import collectives
 from claygrad.distributed._group import get_rank, get_world_size
 from claygrad.distributed._reduce import ReduceOp
@@ -192,3 +193,5 @@ def all_to_all_single(
 
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from claygrad._lazy import lazy
 from claygrad.core import Tensor, float32, float64
 from claygrad.core import bool as bool_
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.user_warnings import warn
 from claygrad.nn.attention._blocks import (
     BLOCK,
@@ -286,3 +287,5 @@ def _check_options(options: Any) -> None:
 
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

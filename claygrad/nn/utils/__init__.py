@@ -1,6 +1,7 @@
 """Things to do to modules: clipping gradients, packing sequences, normalising, parametrizing and pruning weights."""
 from claygrad._lazy import lazy
 from claygrad.nn.utils import parametrizations, parametrize, prune, rnn, stateless
+from claygrad.core.cpython.entry_points import guard
 from claygrad.nn.utils.clip_grad import _clip_grads_with_norm_ as clip_grads_with_norm_
 from claygrad.nn.utils.clip_grad import _get_total_norm as get_total_norm
 from claygrad.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_
@@ -24,3 +25,6 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_
            "weight_norm"]
 
 __getattr__ = lazy(__name__)
+
+guard(clip_grads_with_norm_)          # Note [Entry points]
+guard(get_total_norm)

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from claygrad.core import Tensor
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.nn.modules.module import Module
 from claygrad.nn.utils.convert_parameters import parameters_to_vector
 from claygrad.ops._formats import contiguous_format as _contiguous
@@ -407,3 +408,5 @@ def is_pruned(module: Module) -> bool:
     """Whether any parameter inside a module is pruned."""
     return any(isinstance(hook, BasePruningMethod)
                for inner in module.modules() for hook in inner._forward_pre_hooks.values())
+
+guard_package(__name__)          # Note [Entry points]

@@ -1,4 +1,5 @@
 """`torch.utils.benchmark`: how long a statement takes."""
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad._lazy import lazy
 from claygrad.utils.benchmark.compare import Colorize, Compare, Table
 from claygrad.utils.benchmark.fuzzer import FuzzedParameter, FuzzedSparseTensor, FuzzedTensor, Fuzzer, ParameterAlias
@@ -18,3 +19,5 @@ __all__ = ["Colorize", "Compare", "CopyIfCallgrind", "FuzzedParameter", "FuzzedS
            "select_unit", "set_torch_threads", "timer", "trim_sigfig", "unit_to_english"]
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]

@@ -7,6 +7,7 @@ from typing import Any
 
 from claygrad._lazy import lazy
 from claygrad.core import Tensor, dtype
+from claygrad.core.cpython.entry_points import guard_package
 from claygrad.core.data.dtype import DTYPES
 from claygrad.distributed._group import of
 from claygrad.distributed.collectives import all_reduce
@@ -84,3 +85,5 @@ def bf16_compress_wrapper(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 
 
 __getattr__ = lazy(__name__)
+
+guard_package(__name__)          # Note [Entry points]
