@@ -8,6 +8,7 @@ generators, and none of its functions runs.
 from __future__ import annotations
 
 import ast
+import collections
 import copy
 import math
 import operator
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from claygrad.errors._ways import Context
 
 _MAX_ELEMENTS = 2**17                            # of all arguments, which are copied
+_MAX_ITEMS = 1000                                # of lists
 _MAX_SECONDS = 0.5                               # of the processor, in all
+_MAX_TIMES = 20                                  # on one line: a program that catches its errors is not held up
 _MAX_FITS = 2
 _PLAIN = (int, float, complex, str, bool, type(None), device, dtype, slice, type(Ellipsis))
 _HOMES = ("ops.", "nn.functional", "nn.utils.rnn", "nn.init", "distributions.", "linalg", "fft", "special", "sparse.")
@@ -83,11 +86,17 @@ _RANDOM = re.compile(
 _ATOM = re.compile(r"[\w.]+(?:\([^()]*\)|\[[^\[\]]*\])*(?:\.\w+(?:\([^()]*\)|\[[^\[\]]*\])*)*")
 
 
+_times: collections.Counter[str] = collections.Counter()
+
+
 def fitting(context: Context, call: Call, names: list[Any]) -> str:
     """`keep.squeeze(1), (10,), fits here`: the first changes with which the call runs, or nothing."""
     if get_levels() or get_batches():            # inside vmap and forward mode, arguments are not what they seem
         return ""
     if _OF_OTHERS.search(context.head):
+        return ""
+    _times[context.line.text] += 1
+    if _times[context.line.text] > _MAX_TIMES:
         return ""
     try:
         with _torch.no_grad(), _torch.random.fork_rng(devices=[], enabled=_may_draw(call)):
@@ -161,14 +170,20 @@ def _text_of(again: _Again, args: list[Any], words: dict[str, Any]) -> str | Non
     return None
 
 
-def _tensors(value: Any) -> Iterator[Any]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
+def _tensors(value: Any) -> list[Any]:
+    """The tensors in the arguments of a call."""
+    found, waiting = [], [value]
+    for _ in range(_MAX_ITEMS):
+        if not waiting:
+            return found
+        one = waiting.pop()
+        if isinstance(one, Tensor):
+            found.append(one)
+        elif isinstance(one, (list, tuple)):
+            waiting.extend(reversed(one))
+        elif isinstance(one, dict):
+            waiting.extend(reversed(one.values()))
+    raise _Unknown                               # lists that contain themselves or each other have no end
 
 
 def _copied(value: Any) -> Any:

@@ -104,3 +104,20 @@ def test_a_hidden_state_of_a_record():
 
     outputs, labels = Output(claygrad.randn(3, 2)), claygrad.tensor([0, 1, 0])
     assert "outputs.logits" in said(lambda: F.cross_entropy(outputs, labels))
+
+
+def test_lists_without_end_are_not_walked():
+    inside: tuple = ()
+    for _ in range(200):
+        inside = (inside, inside)
+    itself: list = []
+    itself.append(itself)
+    for endless in (inside, itself):
+        assert "\n  it runs with" not in said(lambda endless=endless: claygrad.cat([claygrad.zeros(1), endless]))
+
+
+def test_a_line_that_fails_over_and_over_is_tried_some_times_only():
+    x, mask = claygrad.zeros(10), claygrad.zeros(10, 1) > 0
+    texts = [said(lambda: x[mask]) for _ in range(30)]
+    assert "\n  it runs with" in texts[0]
+    assert "\n  it runs with" not in texts[-1]
