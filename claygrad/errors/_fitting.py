@@ -172,7 +172,8 @@ def _text_of(again: _Again, args: list[Any], words: dict[str, Any]) -> str | Non
 
 def _tensors(value: Any) -> list[Any]:
     """The tensors in the arguments of a call."""
-    found, waiting = [], [value]
+    found: list[Any] = []
+    waiting = [value]
     for _ in range(_MAX_ITEMS):
         if not waiting:
             return found

@@ -13,8 +13,8 @@ def _table() -> dict[tuple[str, str], tuple[str, ...]]:
     for all names that have only these. In `inner.txt` the namespace comes first."""
     known = {}
     for line in (_HERE / "aten.txt").read_text().splitlines():
-        overloads, _, names = line.partition(": ")
-        known.update(dict.fromkeys((("aten", name) for name in names.split()), tuple(overloads.split())))
+        words, _, names = line.partition(": ")
+        known.update(dict.fromkeys((("aten", name) for name in names.split()), tuple(words.split())))
     for line in (_HERE / "inner.txt").read_text().splitlines():
         words, _, names = line.partition(": ")
         space, *overloads = words.split()
