@@ -53,10 +53,10 @@ def call(options: argparse.Namespace) -> int:
         constraint = install(site)
         print("`import torch` gives claygrad in this environment. To undo it: claygrad shim --uninstall\n"
               f"  {site / 'torch'}")
-        settings = _pip_settings()
-        if constraint not in settings.read_text():
-            print(f"{settings} was there before and stays as it is. Add these lines to it, so that pip does not\n"
-                  "replace the shim by PyTorch for a package that wants another version of torch:\n"
+        settings = _pip_settings(site)
+        if settings is None or constraint not in settings.read_text():
+            print("pip's settings stay as they are. Add these lines to them, so that pip does not replace the shim\n"
+                  "by PyTorch for a package that wants another version of torch:\n"
                   f"  [install]\n  constraint = {constraint}")
     else:
         uninstall(site)
@@ -85,8 +85,8 @@ def install(site: Path) -> str:
     # The newest torchvision wants the newest torch. Without a constraint pip would fetch both, instead of an older one.
     files[f"{info}/constraints.txt"] = f"torch=={version}\n"
     constraint = (site / info / "constraints.txt").as_uri()
-    settings = _pip_settings()
-    if not settings.exists():
+    settings = _pip_settings(site)
+    if settings is not None and not settings.exists():
         files[os.path.relpath(settings, site)] = _PIP_SETTINGS.format(constraint=constraint)
     record = []
     for name, text in files.items():
@@ -101,8 +101,10 @@ def install(site: Path) -> str:
     return constraint
 
 
-def _pip_settings() -> Path:
-    """Where pip looks for the settings of this environment."""
+def _pip_settings(site: Path) -> Path | None:
+    """Where pip looks for the settings of a virtual environment. None elsewhere: other programs have those, too."""
+    if sys.prefix == sys.base_prefix or not site.is_relative_to(sys.prefix):
+        return None
     return Path(sys.prefix, "pip.ini" if os.name == "nt" else "pip.conf")
 
 
@@ -113,8 +115,8 @@ def uninstall(site: Path, *, there: bool = True) -> None:
     if ours:
         shutil.rmtree(site / "torch", ignore_errors=True)
     for info in ours:
-        settings = _pip_settings()
-        if os.path.relpath(settings, site) in (info / "RECORD").read_text():
+        settings = _pip_settings(site)
+        if settings is not None and os.path.relpath(settings, site) in (info / "RECORD").read_text():
             settings.unlink(missing_ok=True)
         shutil.rmtree(info)
 

@@ -130,6 +130,14 @@ def environment(tmp_path: Path) -> Path:
     return tmp_path / "env"
 
 
+def test_a_shim_in_another_folder_leaves_pip_alone(tmp_path: Path) -> None:
+    before = {path: path.exists() for path in (Path(sys.prefix, "pip.conf"), Path(sys.prefix, "pip.ini"))}
+    program = ("from pathlib import Path; import claygrad.cli.shim as shim\n"
+               f"shim._refuse_real_torch = lambda site: None\nshim.install(Path({str(tmp_path)!r}))")
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    assert {path: path.exists() for path in before} == before
+
+
 def test_shim(environment: Path) -> None:
     if not (environment / "bin" / "python").exists():
         pytest.fail("the environment has no Python")
