@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from claygrad.errors._ways import Context
 
 _MAX_ELEMENTS = 2**17                            # of all arguments, which are copied
+_FEW_ELEMENTS = 2**10                            # of which all pairs are not many either
 _MAX_ITEMS = 1000                                # of lists
 _MAX_SECONDS = 0.5                               # of the processor, in all
 _MAX_TIMES = 20                                  # on one line: a program that catches its errors is not held up
@@ -114,7 +115,7 @@ def _may_draw(call: Call) -> bool:
 
 def _first_fits(context: Context, again: _Again) -> str:
     end = time.thread_time() + _MAX_SECONDS
-    if _text_of(again, again.args, again.words) != context.head:
+    if _text_of(again, again.args, again.words, sure=True) != context.head:
         return ""
     if again.layer is not None and getattr(again.layer, "batch_first", None) is False:
         again.layer.batch_first = True
@@ -156,8 +157,12 @@ def _other_way_round(again: _Again) -> str:
     return f"it runs the other way round, {second} @ {first}"
 
 
-def _text_of(again: _Again, args: list[Any], words: dict[str, Any]) -> str | None:
-    """The first line of what the call raises; None if it runs."""
+def _text_of(again: _Again, args: list[Any], words: dict[str, Any], *, sure: bool = False) -> str | None:
+    """The first line of what the call raises; None if it runs. What is not `sure` to end soon runs on shapes first."""
+    if not sure and sum(x.numel() for x in _tensors([args, words])) > _FEW_ELEMENTS:
+        text = _text_of_shapes(again, args, words)
+        if text is not None:
+            return text
     try:
         again.run(*map(_copied, args), **{key: _copied(value) for key, value in words.items()})
     except _Unknown:
@@ -168,6 +173,25 @@ def _text_of(again: _Again, args: list[Any], words: dict[str, Any]) -> str | Non
     if again.elementwise and math.prod(_torch.broadcast_shapes(*shapes)) > max(map(math.prod, shapes)):
         return "larger than its arguments"       # every pair of elements: nobody means that
     return None
+
+
+def _text_of_shapes(again: _Again, args: list[Any], words: dict[str, Any]) -> str | None:
+    """The same on the device `meta`, where nothing is computed; a text, too, if the result is large or nobody knows."""
+    run = again.run if again.layer is None else copy.deepcopy(again.layer).to("meta").forward
+    try:
+        out = run(*map(_on_meta, args), **{key: _on_meta(value) for key, value in words.items()})
+    except NotImplementedError:                  # it depends on values; an index selects no more than there is
+        few = sum(x.numel() for x in _tensors([args, words])) <= 8 * _FEW_ELEMENTS
+        return None if few or again.run is operator.getitem else "its result may be large"
+    except Exception as error:
+        return str(error).split("\n  ")[0]
+    return "its result is large" if sum(x.numel() for x in _tensors(out)) > _MAX_ELEMENTS else None
+
+
+def _on_meta(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach().to("meta")
+    return type(value)(map(_on_meta, value)) if type(value) in (list, tuple) else value
 
 
 def _tensors(value: Any) -> list[Any]:

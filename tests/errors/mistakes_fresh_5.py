@@ -283,7 +283,7 @@ mistake("randperm float", "n must be int; int(n), or // instead of /, makes an i
 y = torch.randperm(10.0)  # <-
 """)
 
-mistake("manual seed none", "int() argument must be a string, a bytes-like object or a real number, not", """
+mistake("manual seed none", "seed is None: look at the line that should have given it a value", """
 torch.manual_seed(None)  # <-
 """)
 

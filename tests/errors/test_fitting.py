@@ -121,3 +121,19 @@ def test_a_line_that_fails_over_and_over_is_tried_some_times_only():
     texts = [said(lambda: x[mask]) for _ in range(30)]
     assert "\n  it runs with" in texts[0]
     assert "\n  it runs with" not in texts[-1]
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda x, y: x @ y.view(-1, 2),                          # 20,000 x 20,000 where one is transposed
+    lambda x, y: x + y[:, :1],
+    lambda x, y: claygrad.einsum("i,j->ij", x[:, 0], y[:, :1]),
+    lambda x, y: claygrad.nn.Linear(1, 40_000)(y),
+    lambda x, y: claygrad.cdist(x, y[:, :1]),
+])
+def test_no_large_result_is_computed(wrong):
+    x, y = claygrad.zeros(20_000, 2), claygrad.zeros(19_998, 2)
+    said(lambda: wrong(x, y))                                # loaded, compiled and cached
+    claygrad.memory.reset_peak()
+    before = claygrad.memory.peak()
+    said(lambda: wrong(x, y))
+    assert claygrad.memory.peak() - before < 2**24
