@@ -595,6 +595,15 @@ say(
     "@register_kl",
 )
 say(
+    r"Invalid device string: '(\w*):[^']*'",
+    "after the colon stands a number, which of several devices it is: '{1}:0', or '{1}' alone",
+)
+say(
+    r"Got argnum=(-?\d+), but only (\d+) positional inputs",
+    "argnums counts the arguments of the function from 0, and {2} came: leave argnums away for the first, "
+    "argnums=(0, 1) takes two",
+)
+say(
     r"at start of device string: (\w+)",
     'devices are named "cpu", "cuda", "cuda:0", "meta" ...: there is no {1}; cuda where torch.cuda.is_available(). A '
     "dtype is an "

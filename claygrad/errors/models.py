@@ -257,6 +257,8 @@ def keyword_of_class(match: re.Match[str], context: Context) -> str | None:
     return (f"did you mean {near[0]}? " if near else "") + f"It is {shown}"
 
 
+say(r"num_workers option should be non-negative", "num_workers is the number of processes that read samples: 0 reads "
+    "them in this one, os.cpu_count() is as many as there are processors")
 say(r"batch_size\b|num_workers|sampler option is mutually exclusive", "see the arguments of DataLoader: a "
     "batch_sampler replaces "
     "batch_size, shuffle, sampler and drop_last")

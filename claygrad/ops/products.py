@@ -89,7 +89,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         wrong = next(matrix for matrix in matrices if matrix.ndim != 2)
         raise RuntimeError(f"Tensor dimension is {wrong.ndim}, expected 2 instead.")
     if len(matrices) == 1:
-        return matrices[0] if out is None else out.resize_(matrices[0].shape).copy_(matrices[0])
+        return matrices[0].clone() if out is None else out.resize_(matrices[0].shape).copy_(matrices[0])
     return multi_dot(list(matrices), out=out)
 
 

@@ -506,3 +506,16 @@ ae = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.Linear(8, 64))
 img = torch.rand(4, 1, 8, 8)
 loss = F.binary_cross_entropy(torch.sigmoid(ae(img)), img)  # <-
 """)
+
+mistake("device with a letter", "after the colon stands a number", """
+x = torch.ones(2).to("cpu:x")  # <-
+""")
+
+mistake("argnums beyond the arguments", "argnums counts the arguments of the function from 0, and 2 came", """
+f = torch.func.jacrev(lambda x, y: x * y, argnums=2)
+f(torch.ones(2), torch.ones(2))  # <-
+""")
+
+mistake("negative workers", "the number of processes that read samples", """
+torch.utils.data.DataLoader([1, 2], num_workers=-1)  # <-
+""")

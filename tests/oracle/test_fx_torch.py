@@ -26,7 +26,7 @@ def told(call: Callable[[], Any]) -> str:
     try:
         return str(call())
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}".split("\n  at ")[0]          # below it claygrad says where
 
 
 def model(torch: Any) -> Any:
