@@ -22,7 +22,8 @@ import numpy
 
 from claygrad.core import Tensor, device, dtype
 from claygrad.core.dispatch.promotion import facts
-from claygrad.core.graph.intercept import get_batches, get_levels
+from claygrad.core.graph.intercept import get_batches, get_levels, switch_dispatch
+from claygrad.core.graph.observe import unobserved
 from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._frames import is_ours_class
 from claygrad.errors._source import MISSING, short, value_of
@@ -99,11 +100,14 @@ def fitting(context: Context, call: Call, names: list[Any]) -> str:
     _times[context.line.text] += 1
     if _times[context.line.text] > _MAX_TIMES:
         return ""
+    dispatch_was_off = switch_dispatch(True)
     try:
         with _torch.no_grad(), _torch.random.fork_rng(devices=[], enabled=_may_draw(call)):
-            return _first_fits(context, _again(context, call, names))
+            return unobserved(lambda: _first_fits(context, _again(context, call, names)))
     except Exception:                            # a call that cannot be made again tells nothing
         return ""
+    finally:
+        switch_dispatch(dispatch_was_off)
 
 
 def _may_draw(call: Call) -> bool:
@@ -276,6 +280,8 @@ def _again(context: Context, call: Call, names: list[Any]) -> _Again:
 def _copy_of(layer: Any) -> Any:
     """A layer of claygrad's with its own parameters and buffers. Layers that run functions of the user's have none."""
     size = 0
+    if any(_torch.nn.modules._calling.CALL_HOOKS.values()):
+        raise _Unknown
     for module in layer.modules():
         hooks = (value for name, value in vars(module).items() if name.endswith("_hooks"))
         if not is_ours_class(type(module)) or "forward" in vars(module) or any(hooks):

@@ -29,7 +29,7 @@ CALLS = {
     "multinomial with replacement": lambda device, **how: torch.multinomial(_rates(device), 2, True, **how),
     "binomial": lambda device, **how: torch.binomial(torch.full((3, 4), 5.0, device=device), _rates(device), **how),
 }
-ARGUMENTS = {"multinomial": (2,), "geometric_": (0.3,), "sparse_": (0.3,)}
+ARGUMENTS = {"multinomial": (2,), "geometric_": (0.3,), "sparse_": (0.3,), "sparse": (0.3,)}
 
 
 def takes_a_generator(function) -> bool:

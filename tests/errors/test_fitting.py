@@ -137,3 +137,31 @@ def test_no_large_result_is_computed(wrong):
     before = claygrad.memory.peak()
     said(lambda: wrong(x, y))
     assert claygrad.memory.peak() - before < 2**24
+
+
+def test_nobody_sees_what_is_tried():
+    from claygrad.utils._python_dispatch import TorchDispatchMode
+    from claygrad.utils.flop_counter import FlopCounterMode
+
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    a, b = claygrad.zeros(2, 3), claygrad.zeros(2, 3)
+    with FlopCounterMode(display=False) as flops, Mode():
+        assert "\n  it runs with" in said(lambda: claygrad.mm(a, b))
+    assert len(seen) <= 1
+    assert flops.get_total_flops() == 0
+
+
+def test_hooks_of_all_modules_do_not_run_again():
+    calls = []
+    handle = nn.modules.module.register_module_forward_hook(lambda module, args, out: calls.append(module))
+    try:
+        said(lambda: nn.Sequential(nn.Linear(3, 2), nn.Linear(3, 2))(claygrad.zeros(1, 3)))
+    finally:
+        handle.remove()
+    assert len(calls) == 1

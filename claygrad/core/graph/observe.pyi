@@ -1,9 +1,11 @@
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from typing_extensions import disjoint_base
 
 from claygrad.core.tensor import Tensor
+
+_T = TypeVar("_T")
 
 @disjoint_base
 class Call:
@@ -41,5 +43,6 @@ class Observer:
     def __exit__(self, *error: object) -> None: ...
 
 def get_thread() -> int: ...
+def unobserved(run: Callable[[], _T]) -> _T: ...
 def set_thread(number: int) -> None: ...
 def on_observing(switch: Callable[[bool], None]) -> None: ...
