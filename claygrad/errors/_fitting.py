@@ -24,6 +24,7 @@ from claygrad.core import Tensor, device, dtype
 from claygrad.core.dispatch.promotion import facts
 from claygrad.core.graph.intercept import get_batches, get_levels, switch_dispatch
 from claygrad.core.graph.observe import unobserved
+from claygrad.core.user_warnings import silence
 from claygrad.errors._calls import shape_of, shape_text
 from claygrad.errors._frames import is_ours_class
 from claygrad.errors._source import MISSING, short, value_of
@@ -102,7 +103,7 @@ def fitting(context: Context, call: Call, names: list[Any]) -> str:
         return ""
     dispatch_was_off = switch_dispatch(True)
     try:
-        with _torch.no_grad(), _torch.random.fork_rng(devices=[], enabled=_may_draw(call)):
+        with silence(), _torch.no_grad(), _torch.random.fork_rng(devices=[], enabled=_may_draw(call)):
             return unobserved(lambda: _first_fits(context, _again(context, call, names)))
     except Exception:                            # a call that cannot be made again tells nothing
         return ""

@@ -100,7 +100,8 @@ def results_for_tensor(match: re.Match[str], context: Context) -> str | None:
     held = given if isinstance(given, tuple) else ()
     fields = [next((name for name in dir(given) if not name.startswith("_") and getattr(given, name) is x), "")
               for x in held]
-    name = context.name(0, "result") if context.layer is None else "result"
+    which = next((i for i, x in enumerate(context.call.args) if x is given), 0)
+    name = context.name(which, "result") if context.layer is None else "result"
     node = context.line.expression
     model = value_of(node.func, context.frame) if isinstance(node, ast.Call) else None
     layers = list(model._modules.values()) if model is not None and type(model).__name__ == "Sequential" else []

@@ -117,7 +117,7 @@ def broadcasting(match: re.Match[str], context: Context) -> str | None:
     wrong = [at for at, (m, n) in enumerate(zip(*padded, strict=True)) if m != n and 1 not in (m, n)]
     inside = hasattr(value_of(ast.Name("self"), context.frame), "_modules")
     images = wrong == [1] and len(a) == len(b) > 3
-    shortcut = _shortcut(a, b, names) if (len(wrong) > 1 or images) and inside else ""
+    shortcut = _shortcut(a, b, names) if images or (len(wrong) > 1 and (inside or len(a) == len(b) > 3)) else ""
     if shortcut:
         return f"{rule}: {shortcut}"
     if len(wrong) == 1:

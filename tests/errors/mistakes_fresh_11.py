@@ -519,3 +519,14 @@ f(torch.ones(2), torch.ones(2))  # <-
 mistake("negative workers", "the number of processes that read samples", """
 torch.utils.data.DataLoader([1, 2], num_workers=-1)  # <-
 """)
+
+mistake("largest values as the second operand", "take net(s).max(1).values", """
+net, s, r = nn.Linear(4, 2), torch.randn(8, 4), torch.randn(8)
+target = r + net(s).max(1)  # <-
+""")
+
+mistake("shortcut outside of a module", "nn.Conv2d(16, 32, kernel_size=1, stride=2)", """
+conv = nn.Conv2d(16, 32, 3, stride=2, padding=1)
+x = torch.randn(1, 16, 8, 8)
+out = F.relu(conv(x)) + x  # <-
+""")

@@ -165,3 +165,8 @@ def test_hooks_of_all_modules_do_not_run_again():
     finally:
         handle.remove()
     assert len(calls) == 1
+
+
+def test_what_is_tried_warns_of_nothing(recwarn):
+    said(lambda: F.mse_loss(claygrad.zeros(8, 10), claygrad.zeros(8, 20)))
+    assert len(recwarn) == 1
